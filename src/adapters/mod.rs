@@ -1,0 +1,1 @@
+//! All I/O, one outside thing per file.

@@ -1,0 +1,18 @@
+//! Ironward guards and runs a fleet of bare-metal hosts on Kubernetes.
+//!
+//! The map of the code, in the direction of the dependencies; nothing uses what stands below it:
+//!
+//! | module | what it holds | may do I/O |
+//! |---|---|---|
+//! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
+//! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
+//! | [`adapters`] | one outside thing per file | yes |
+//! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
+//!
+//! `tests/architecture.rs` fails when a pure module gains I/O.
+
+pub mod adapters;
+pub mod api;
+pub mod cli;
+pub mod domain;
+pub mod run;
