@@ -1,1 +1,10 @@
-//! A real control plane on loopback.
+//! A real control plane and a real Ironic on loopback: what the sandbox runs on, and the tests.
+//!
+//! Nothing here is a mock. The programs are built once from public packages (`e2e/go`, `e2e/ironic`) into a
+//! cache outside the checkout; a run takes free ports of 127.0.0.1 and a directory of its own, and both are
+//! gone when it ends, however it ends.
+
+pub mod cache;
+pub mod ports;
+pub mod process_group;
+pub mod progress;
