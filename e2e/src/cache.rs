@@ -93,7 +93,9 @@ fn fingerprint(ingredients: &[&str]) -> String {
         hash.update(ingredient.len().to_le_bytes());
         hash.update(ingredient);
     }
-    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    let digest = hash.finalize();
+    let short = digest.iter().take(6).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{short:012x}")
 }
 
 #[cfg(test)]

@@ -5,6 +5,13 @@
 //! gone when it ends, however it ends.
 
 pub mod cache;
+pub mod certificates;
+pub mod cluster;
+pub mod control_plane;
+pub mod go;
+pub mod ironward;
+pub mod kubectl;
 pub mod ports;
 pub mod process_group;
 pub mod progress;
+pub mod tour;

@@ -13,7 +13,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -35,7 +35,11 @@ pub struct ProcessGroup {
     /// First in the group, so that the group is there before its members; ends by itself with the pipe.
     leader: Child,
     janitor: Child,
+    /// To be waited for at the end: a child that nobody waits for stays in the process table.
+    members: Mutex<Vec<SharedChild>>,
 }
+
+type SharedChild = Arc<Mutex<Child>>;
 
 impl ProcessGroup {
     /// An empty group, with an empty directory whose name starts with `ironward-<name>`.
@@ -48,7 +52,7 @@ impl ProcessGroup {
         let mut janitor = Command::new("sh");
         janitor.args(["-c", JANITOR, "janitor", &id.as_raw_nonzero().to_string()]).arg(&dir);
         let janitor = piped(janitor, "sh")?;
-        let group = Self { dir, id, leader, janitor };
+        let group = Self { dir, id, leader, janitor, members: Mutex::default() };
         // Left by a run whose machine lost power: its number has come round again.
         if group.dir.exists() {
             fs::remove_dir_all(&group.dir)
@@ -83,7 +87,9 @@ impl ProcessGroup {
             .with_context(|| {
                 format!("could not start {name} ({})", command.get_program().to_string_lossy())
             })?;
-        Ok(Process { name: name.into(), log, child: child.into() })
+        let child = SharedChild::new(child.into());
+        unpoisoned(&self.members).push(child.clone());
+        Ok(Process { name: name.into(), log, child })
     }
 
     /// Whether any process of the group still runs.
@@ -99,6 +105,9 @@ impl Drop for ProcessGroup {
         // Nothing useful can be done about an error here, and the janitor kills once more.
         let _ = kill_process_group(self.id, Signal::KILL);
         let _ = self.leader.wait();
+        for member in unpoisoned(&self.members).iter() {
+            let _ = unpoisoned(member).wait();
+        }
         drop(self.janitor.stdin.take());
         let _ = self.janitor.wait();
     }
@@ -109,16 +118,18 @@ impl Drop for ProcessGroup {
 pub struct Process {
     name: String,
     log: PathBuf,
-    child: Mutex<Child>,
+    child: SharedChild,
 }
 
 impl Process {
     /// The number the kernel gave it.
+    #[must_use]
     pub fn id(&self) -> u32 {
         self.child().id()
     }
 
     /// How it ended, if it has.
+    #[must_use]
     pub fn exit_status(&self) -> Option<ExitStatus> {
         self.child().try_wait().ok().flatten()
     }
@@ -162,6 +173,7 @@ impl Process {
 
     /// Whether it ended because another process was faster to take its port: then the way out is to
     /// start over with other ports.
+    #[must_use]
     pub fn lost_its_port(&self) -> bool {
         self.exit_status().is_some()
             && self.log_tail().to_lowercase().contains("address already in use")
@@ -186,9 +198,14 @@ impl Process {
         String::from_utf8_lossy(&tail).into_owned()
     }
 
-    fn child(&self) -> std::sync::MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    fn child(&self) -> MutexGuard<'_, Child> {
+        unpoisoned(&self.child)
     }
+}
+
+/// A panic elsewhere changes nothing about which processes there are.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn piped(mut command: Command, name: &str) -> Result<Child> {

@@ -1,1 +1,5 @@
 //! All I/O, one outside thing per file.
+
+pub mod kinds;
+pub mod probes;
+pub mod telemetry;

@@ -1,0 +1,10 @@
+//go:build programs
+
+// The programs of a control plane. Naming them here keeps their dependencies in go.sum.
+package programs
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+)

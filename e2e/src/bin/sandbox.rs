@@ -1,0 +1,82 @@
+//! `cargo sandbox`: a real control plane on this machine, Ironward running against it, and a tour.
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use ironward_e2e::{
+    cluster,
+    control_plane::ControlPlane,
+    ironward::{self, Ironward},
+    progress::say,
+    tour::{STEPS, Stage, indented},
+};
+use std::process::ExitCode;
+
+/// Starts a real Kubernetes control plane on 127.0.0.1, installs Ironward's kinds, runs Ironward against it,
+/// and shows what it does. All of it is gone when this ends.
+///
+/// The first start builds etcd and Kubernetes from their sources, which takes minutes; later ones take seconds.
+#[derive(Debug, Parser)]
+#[command(name = "cargo sandbox")]
+struct Arguments {
+    /// End after the tour: with 0 if all of it went as it should, with 1 if not.
+    #[arg(long)]
+    exit: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("sandbox: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let program = ironward::binary()?;
+    let plane = ControlPlane::start()?;
+    cluster::install_kinds(&plane)?;
+    let ironward = Ironward::start(&plane)?;
+    ironward.wait_until_ready()?;
+
+    println!("\nIronward runs against a real API server. To use it from another terminal:\n");
+    println!("   export KUBECONFIG={}\n", plane.admin_kubeconfig().display());
+    let stage = Stage {
+        kubeconfig: plane.admin_kubeconfig().into(),
+        kubectl_folder: plane.kubectl().folder().into(),
+        ironward_folder: program.parent().context("ironward is in no folder")?.into(),
+    };
+    let failed = tour(&stage);
+    match (failed, arguments.exit) {
+        (0, true) => println!("The tour went as it should."),
+        (0, false) => println!("That was the tour. Ctrl-C ends the sandbox and removes all of it."),
+        (failed, _) => println!("{failed} of {} steps did not go as they should.", STEPS.len()),
+    }
+    if !arguments.exit {
+        wait_for_ctrl_c()?;
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Walks through all steps, also when one fails, and returns how many did.
+fn tour(stage: &Stage) -> usize {
+    let mut failed = 0;
+    for (number, step) in STEPS.iter().enumerate() {
+        println!("{}. {}\n", number + 1, step.title);
+        println!("   $ {}", step.command);
+        match stage.perform(step) {
+            Ok(printed) => println!("{}", indented(&printed)),
+            Err(error) => {
+                failed += 1;
+                println!("{}", indented(&format!("FAILED: {error:#}")));
+            }
+        }
+    }
+    failed
+}
+
+fn wait_for_ctrl_c() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(tokio::signal::ctrl_c()).context("could not listen for Ctrl-C")
+}

@@ -1,0 +1,242 @@
+//! etcd, kube-apiserver and kube-controller-manager on loopback, with RBAC on: a cluster without nodes.
+
+use crate::{
+    certificates::{Authority, Files},
+    go::{ETCD, KUBERNETES, Program},
+    kubectl::Kubectl,
+    ports,
+    process_group::{Process, ProcessGroup},
+    progress::Progress,
+};
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const PATIENCE: Duration = Duration::from_mins(2);
+/// How often a start may be lost to another process that took its port first.
+const TRIES: usize = 3;
+
+const ETCD_SERVER: Program =
+    Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: &ETCD };
+const API_SERVER: Program = Program {
+    name: "kube-apiserver",
+    package: "k8s.io/kubernetes/cmd/kube-apiserver",
+    module: &KUBERNETES,
+};
+const CONTROLLER_MANAGER: Program = Program {
+    name: "kube-controller-manager",
+    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    module: &KUBERNETES,
+};
+const KUBECTL: Program =
+    Program { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: &KUBERNETES };
+
+/// The programs of a control plane, as files.
+#[derive(Debug, Clone)]
+struct Programs {
+    etcd: PathBuf,
+    api_server: PathBuf,
+    controller_manager: PathBuf,
+    kubectl: PathBuf,
+}
+
+/// A running control plane. It ends with this value, or with this process.
+#[derive(Debug)]
+pub struct ControlPlane {
+    programs: Programs,
+    authority: Authority,
+    server: String,
+    admin: PathBuf,
+    processes: Vec<Process>,
+    // Last, because a value's fields are dropped in their order and the group ends all the others.
+    group: ProcessGroup,
+}
+
+impl ControlPlane {
+    /// Builds what is not built yet, starts it, and returns when it answers.
+    pub fn start() -> Result<Self> {
+        let programs = Programs {
+            etcd: ETCD_SERVER.path()?,
+            api_server: API_SERVER.path()?,
+            controller_manager: CONTROLLER_MANAGER.path()?,
+            kubectl: KUBECTL.path()?,
+        };
+        let progress = Progress::start("starting the control plane");
+        for _ in 0..TRIES {
+            if let Started::Ready(plane) = Self::try_start(&programs)? {
+                progress.done();
+                return Ok(*plane);
+            }
+        }
+        bail!(
+            "the control plane lost a port of 127.0.0.1 to another process {TRIES} times in a row; try again"
+        )
+    }
+
+    /// The kubeconfig of an administrator to whom nothing is forbidden.
+    #[must_use]
+    pub fn admin_kubeconfig(&self) -> &Path {
+        &self.admin
+    }
+
+    /// Makes the kubeconfig of a user with these groups; what they may do is up to RBAC.
+    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> Result<PathBuf> {
+        kubeconfig(self.group.dir(), &self.server, &self.authority, user, groups)
+    }
+
+    /// `kubectl` as the administrator.
+    #[must_use]
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.programs.kubectl, &self.admin)
+    }
+
+    /// Where the control plane keeps its files; gone when it ends.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.group.dir()
+    }
+
+    /// Starts one more process that ends with the control plane.
+    pub fn spawn(&self, name: &str, command: Command) -> Result<Process> {
+        self.group.spawn(name, command)
+    }
+
+    fn try_start(programs: &Programs) -> Result<Started> {
+        let group = ProcessGroup::new("control-plane")?;
+        let [client, peer, secure] = ports::free()?;
+        let authority = Authority::new(group.dir())?;
+        let server = format!("https://127.0.0.1:{secure}");
+        let admin =
+            kubeconfig(group.dir(), &server, &authority, "ironward-admin", &["system:masters"])?;
+        let manager = "system:kube-controller-manager";
+        let manager = kubeconfig(group.dir(), &server, &authority, manager, &[])?;
+        let accounts = authority.for_user("service-accounts", &[])?;
+
+        let etcd = group.spawn("etcd", etcd(&programs.etcd, group.dir(), client, peer))?;
+        let api_server = group.spawn(
+            "kube-apiserver",
+            api_server(&programs.api_server, &authority, &accounts, client, secure)?,
+        )?;
+        let kubectl = Kubectl::new(&programs.kubectl, &admin);
+        let ready = api_server.wait_until(PATIENCE, || {
+            etcd.exit_status().is_some() || kubectl.prints(&["get", "--raw", "/readyz"], "ok")
+        });
+        if etcd.lost_its_port() || api_server.lost_its_port() {
+            return Ok(Started::LostAPort);
+        }
+        ready?;
+        if let Some(status) = etcd.exit_status() {
+            bail!("etcd ended: {status}\n{}", etcd.log_tail());
+        }
+        // Only now: it exits when the roles it runs with are not there yet.
+        let manager = controller_manager(programs, &authority, &manager, &accounts.key);
+        let manager = group.spawn("kube-controller-manager", manager)?;
+        manager.wait_until(PATIENCE, || {
+            kubectl.succeeds(&["get", "serviceaccount", "default", "--namespace", "default"])
+        })?;
+        let programs = programs.clone();
+        let processes = vec![etcd, api_server, manager];
+        let plane = Self { programs, authority, server, admin, processes, group };
+        Ok(Started::Ready(Box::new(plane)))
+    }
+
+    /// The processes, in the order in which they were started.
+    #[must_use]
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+}
+
+enum Started {
+    Ready(Box<ControlPlane>),
+    LostAPort,
+}
+
+fn etcd(program: &Path, dir: &Path, client: u16, peer: u16) -> Command {
+    let (client, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+    let mut command = Command::new(program);
+    command
+        .arg("--data-dir")
+        .arg(dir.join("etcd"))
+        .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+        .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+        .args(["--initial-cluster", &format!("default={peer}"), "--log-level", "error"])
+        // The data is thrown away; only a benchmark would care.
+        .arg("--unsafe-no-fsync");
+    command
+}
+
+fn api_server(
+    program: &Path,
+    authority: &Authority,
+    accounts: &Files,
+    etcd: u16,
+    secure: u16,
+) -> Result<Command> {
+    let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc", "10.0.0.1"];
+    let Files { certificate, key } = authority.for_server("kube-apiserver", &names)?;
+    let mut command = Command::new(program);
+    command
+        .arg(format!("--etcd-servers=http://127.0.0.1:{etcd}"))
+        .args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"])
+        .arg(format!("--secure-port={secure}"))
+        .arg(flag("--tls-cert-file", &certificate))
+        .arg(flag("--tls-private-key-file", &key))
+        .arg(flag("--client-ca-file", &authority.certificate()))
+        .arg("--service-account-issuer=https://kubernetes.default.svc")
+        .arg(flag("--service-account-key-file", &accounts.certificate))
+        .arg(flag("--service-account-signing-key-file", &accounts.key))
+        .args(["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24"])
+        .args(["--endpoint-reconciler-type=none", "--profiling=false"]);
+    Ok(command)
+}
+
+fn controller_manager(
+    programs: &Programs,
+    authority: &Authority,
+    kubeconfig: &Path,
+    account_key: &Path,
+) -> Command {
+    let mut command = Command::new(&programs.controller_manager);
+    command
+        .arg(flag("--kubeconfig", kubeconfig))
+        .arg(flag("--root-ca-file", &authority.certificate()))
+        .arg(flag("--service-account-private-key-file", account_key))
+        // It serves nothing that anyone here asks for, and so it needs no port.
+        .args(["--use-service-account-credentials", "--leader-elect=false", "--secure-port=0"]);
+    command
+}
+
+fn flag(name: &str, path: &Path) -> String {
+    format!("{name}={}", path.display())
+}
+
+fn kubeconfig(
+    dir: &Path,
+    server: &str,
+    authority: &Authority,
+    user: &str,
+    groups: &[&str],
+) -> Result<PathBuf> {
+    let Files { certificate, key } = authority.for_user(user, groups)?;
+    let content = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "ironward",
+        "clusters": [{ "name": "ironward", "cluster": {
+            "server": server, "certificate-authority": authority.certificate() } }],
+        "users": [{ "name": user, "user": {
+            "client-certificate": certificate, "client-key": key } }],
+        "contexts": [{ "name": "ironward", "context": {
+            "cluster": "ironward", "user": user, "namespace": "default" } }],
+    });
+    let path = dir.join(format!("{}.kubeconfig", user.replace([':', '/'], "-")));
+    fs::write(&path, format!("{content:#}\n"))
+        .with_context(|| format!("could not write {}", path.display()))?;
+    Ok(path)
+}

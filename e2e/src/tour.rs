@@ -1,0 +1,140 @@
+//! The tour: what the sandbox shows, step by step, each step seen to hold.
+//!
+//! A step is what a person would type, and what must come of it. The tour is data, so that the sandbox, its
+//! test and the README all tell the same story; a feature adds its step here.
+
+use crate::kubectl::{self, Answer};
+use anyhow::{Result, bail};
+use std::{ffi::OsString, path::PathBuf, process::Command};
+
+/// One thing that is shown.
+#[derive(Debug)]
+pub struct Step {
+    /// What it shows, as a sentence.
+    pub title: &'static str,
+    /// What to type, from the root of the checkout.
+    pub command: &'static str,
+    /// Whether it must work or be refused.
+    pub outcome: Outcome,
+    /// Words that must be in what it prints.
+    pub says: &'static [&'static str],
+}
+
+/// How a command of the tour must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// With exit code 0.
+    Works,
+    /// With another one.
+    IsRefused,
+}
+
+/// All steps, in the order in which they build on each other.
+pub const STEPS: &[Step] = &[
+    Step {
+        title: "Metal3's kinds are here, under the names you know",
+        command: "kubectl apply -f e2e/tour/hosts.yaml && kubectl get bmh",
+        outcome: Outcome::Works,
+        says: &["worker-0", "worker-1"],
+    },
+    Step {
+        title: "Every field explains itself",
+        command: "kubectl explain bmh.spec.automatedCleaningMode",
+        outcome: Outcome::Works,
+        says: &["metadata", "disabled"],
+    },
+    Step {
+        title: "A mistake is refused where it is made, and says what to write instead",
+        command: "kubectl apply -f e2e/tour/mistakes.yaml",
+        outcome: Outcome::IsRefused,
+        says: &["bootMACAddress", "automatedCleaningMode", "retryLimit", "RAID"],
+    },
+    Step {
+        title: "Nothing you wrote is lost, not even a field that a newer Metal3 brings",
+        command: "kubectl get bmh worker-1 -o jsonpath='{.spec.fieldOfANewerMetal3}{\"\\n\"}'",
+        outcome: Outcome::Works,
+        says: &["kept as it was written"],
+    },
+    Step {
+        title: "The kinds come with the program: what is installed is what it carries",
+        command: "ironward crds | kubectl diff --server-side -f - && echo no difference",
+        outcome: Outcome::Works,
+        says: &["no difference"],
+    },
+];
+
+/// Where the commands of the tour run.
+#[derive(Debug)]
+pub struct Stage {
+    /// The administrator's kubeconfig.
+    pub kubeconfig: PathBuf,
+    /// The folder with `kubectl` in it.
+    pub kubectl_folder: PathBuf,
+    /// The folder with `ironward` in it.
+    pub ironward_folder: PathBuf,
+}
+
+impl Stage {
+    /// Does one step and returns what it printed.
+    pub fn perform(&self, step: &Step) -> Result<String> {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", step.command])
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+            .env("PATH", self.path())
+            .env("KUBECONFIG", &self.kubeconfig);
+        let answer = kubectl::run(&mut command, "")?;
+        check(step, &answer)?;
+        Ok(answer.out + &answer.err)
+    }
+
+    /// The very programs of this run come first.
+    fn path(&self) -> OsString {
+        let mut path = OsString::new();
+        for folder in [&self.kubectl_folder, &self.ironward_folder] {
+            path.push(folder);
+            path.push(":");
+        }
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        path
+    }
+}
+
+fn check(step: &Step, answer: &Answer) -> Result<()> {
+    let printed = format!("{}{}", answer.out, answer.err);
+    let outcome = if answer.success { Outcome::Works } else { Outcome::IsRefused };
+    if outcome != step.outcome {
+        bail!("expected that it {:?}, and it {outcome:?}:\n{printed}", step.outcome);
+    }
+    match step.says.iter().find(|words| !printed.contains(**words)) {
+        None => Ok(()),
+        Some(words) => bail!("expected it to say `{words}`, and it said:\n{printed}"),
+    }
+}
+
+/// How `text` looks inside a step: moved in, no blank line at its end.
+#[must_use]
+pub fn indented(text: &str) -> String {
+    text.trim_end().lines().map(|line| format!("   {line}").trim_end().to_owned() + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(outcome: Outcome) -> Step {
+        Step { title: "", command: "", outcome, says: &["created"] }
+    }
+
+    fn answer(success: bool, out: &str) -> Answer {
+        Answer { success, out: out.into(), err: String::new() }
+    }
+
+    #[test]
+    fn a_step_that_did_not_end_as_it_should_fails_the_tour() {
+        assert!(check(&step(Outcome::Works), &answer(true, "host created")).is_ok());
+        assert!(check(&step(Outcome::Works), &answer(false, "host created")).is_err());
+        assert!(check(&step(Outcome::IsRefused), &answer(true, "host created")).is_err());
+        assert!(check(&step(Outcome::Works), &answer(true, "host unchanged")).is_err());
+    }
+}
