@@ -9,7 +9,7 @@ use crate::{
     progress::Progress,
 };
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -82,6 +82,17 @@ impl ControlPlane {
     #[must_use]
     pub fn admin_kubeconfig(&self) -> &Path {
         &self.admin
+    }
+
+    /// The administrator's kubeconfig with another namespace than `default` in it.
+    pub fn admin_kubeconfig_in(&self, namespace: &str) -> Result<PathBuf> {
+        let text = fs::read_to_string(&self.admin).context("could not read a kubeconfig")?;
+        let mut config: Value =
+            serde_json::from_str(&text).context("could not read a kubeconfig")?;
+        config["contexts"][0]["context"]["namespace"] = namespace.into();
+        let path = self.group.dir().join(format!("{namespace}.kubeconfig"));
+        fs::write(&path, format!("{config:#}\n")).context("could not write a kubeconfig")?;
+        Ok(path)
     }
 
     /// Makes the kubeconfig of a user with these groups; what they may do is up to RBAC.

@@ -4,11 +4,12 @@
 //! module proxy and nothing else; what comes out is the program its authors published, to the byte of source.
 
 use crate::{
-    cache,
+    cache, kubectl,
     process_group::{Process, ProcessGroup},
     progress::Progress,
 };
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use std::{
     fs,
     io::ErrorKind,
@@ -147,6 +148,38 @@ impl Module {
                  -X k8s.io/component-base/version.gitMinor={minor}"
             ),
             _ => "-s -w".to_owned(),
+        }
+    }
+}
+
+/// The sources of a module as its authors published them: for their manifests and samples.
+///
+/// `sum` is the hash that Go prints for them, so that no other sources can be taken for these.
+pub fn sources(module: &str, version: &str, sum: &str) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Download {
+        dir: Option<PathBuf>,
+        sum: Option<String>,
+        error: Option<String>,
+    }
+
+    let mut command = Command::new("go");
+    command
+        .args(["mod", "download", "-json", &format!("{module}@{version}")])
+        // Outside any module: this one is pinned by the hash above, and not by a go.sum.
+        .current_dir(std::env::temp_dir())
+        .env("GOWORK", "off")
+        .env("GOFLAGS", "-mod=mod")
+        .env("GONOSUMDB", module);
+    let answer = kubectl::run(&mut command, "")?;
+    let download: Download = serde_json::from_str(&answer.out)
+        .with_context(|| format!("could not download {module}: {}", answer.err))?;
+    match download {
+        Download { error: Some(error), .. } => bail!("could not download {module}: {error}"),
+        Download { dir: Some(dir), sum: Some(found), .. } if found == sum => Ok(dir),
+        Download { sum: found, .. } => {
+            bail!("the sources of {module} {version} are not the ones that were pinned: {found:?}")
         }
     }
 }

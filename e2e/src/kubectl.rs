@@ -46,6 +46,12 @@ impl Kubectl {
         Self { namespace: Some(namespace.into()), ..self.clone() }
     }
 
+    /// The namespace it works in, if that was said.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// The folder that the program is in, for a `PATH` that finds this very one.
     #[must_use]
     pub fn folder(&self) -> &Path {

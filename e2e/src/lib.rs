@@ -8,6 +8,7 @@ pub mod cache;
 pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
+pub mod documentation;
 pub mod go;
 pub mod ironward;
 pub mod kubectl;

@@ -75,17 +75,22 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Does one step and returns what it printed.
+    /// Does one step and returns what it printed; fails if it did not go as it should.
     pub fn perform(&self, step: &Step) -> Result<String> {
+        let answer = self.run(step.command)?;
+        check(step, &answer)?;
+        Ok(answer.out + &answer.err)
+    }
+
+    /// Types a command, whatever comes of it.
+    pub fn run(&self, typed: &str) -> Result<Answer> {
         let mut command = Command::new("sh");
         command
-            .args(["-c", step.command])
+            .args(["-c", typed])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .env("PATH", self.path())
             .env("KUBECONFIG", &self.kubeconfig);
-        let answer = kubectl::run(&mut command, "")?;
-        check(step, &answer)?;
-        Ok(answer.out + &answer.err)
+        kubectl::run(&mut command, "")
     }
 
     /// The very programs of this run come first.

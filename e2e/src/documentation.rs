@@ -1,0 +1,134 @@
+//! The commands in the documentation, and what it says they print.
+//!
+//! A fenced block marked `console` is a promise: the lines after `$ ` are typed, the lines below are what comes
+//! out. Tests keep it. `…` on a line of its own stands for any lines; a word that differs on each run (an age,
+//! a number of a run) may differ.
+
+use anyhow::{Result, bail};
+
+/// A command of a `console` block and what the page says it prints.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The line of the page.
+    pub line: usize,
+    /// What is typed.
+    pub command: String,
+    /// What comes out.
+    pub output: String,
+}
+
+/// The examples of a page, in order.
+#[must_use]
+pub fn examples(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut block = None;
+    for (number, line) in page.lines().enumerate() {
+        let fence = line.trim_start().strip_prefix("```");
+        match (block, fence) {
+            (None, Some(kind)) => block = Some(kind.trim() == "console"),
+            (Some(_), Some(_)) => block = None,
+            (Some(true), None) => match (line.strip_prefix("$ "), examples.last_mut()) {
+                (Some(command), _) => examples.push(Example {
+                    line: number + 1,
+                    command: command.to_owned(),
+                    output: String::new(),
+                }),
+                (None, Some(example)) if example.output.is_empty() && goes_on(&example.command) => {
+                    example.command.push('\n');
+                    example.command.push_str(line);
+                }
+                (None, Some(example)) => {
+                    example.output.push_str(line);
+                    example.output.push('\n');
+                }
+                (None, None) => {}
+            },
+            (None | Some(false), None) => {}
+        }
+    }
+    examples
+}
+
+fn goes_on(command: &str) -> bool {
+    command.ends_with('\\')
+}
+
+/// Whether a command printed what a page says, up to what differs on each run.
+pub fn agrees(said: &str, printed: &str) -> Result<()> {
+    let said: Vec<&str> = said.trim_end().lines().collect();
+    let printed: Vec<&str> = printed.trim_end().lines().collect();
+    if lines_agree(&said, &printed) {
+        return Ok(());
+    }
+    bail!("the page says\n{}\nand it printed\n{}", said.join("\n"), printed.join("\n"))
+}
+
+fn lines_agree(said: &[&str], printed: &[&str]) -> bool {
+    match said {
+        [] => printed.is_empty(),
+        ["…", rest @ ..] => (0..=printed.len()).any(|skip| lines_agree(rest, &printed[skip..])),
+        [line, rest @ ..] => match printed {
+            [] => false,
+            [first, others @ ..] => line_agrees(line, first) && lines_agree(rest, others),
+        },
+    }
+}
+
+fn line_agrees(said: &str, printed: &str) -> bool {
+    let (said, printed) = (said.split_whitespace(), printed.split_whitespace());
+    said.map(steady).eq(printed.map(steady))
+}
+
+/// A word without what differs from run to run.
+fn steady(word: &str) -> String {
+    let number = word.trim_end_matches(['s', 'm', 'h', 'd']);
+    let is_age = number.len() < word.len() && number.chars().all(|c| c.is_ascii_digit());
+    match word.find("ironward-control-plane-") {
+        _ if is_age => "<age>".into(),
+        Some(start) => {
+            let rest = &word[start + "ironward-control-plane-".len()..];
+            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            let prefix = word[..start].find('=').map_or("", |equals| &word[..=equals]);
+            format!("{prefix}<run>{rest}")
+        }
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# Title\n\n```sh\nnot an example\n```\n\n```console\n$ kubectl get bmh\nNAME   AGE\nw-0    5s\n$ kubectl \\\n  version\n```\n";
+
+    #[test]
+    fn a_console_block_is_read_as_commands_and_their_output() {
+        let found = examples(PAGE);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].line, found[0].command.as_str()), (8, "kubectl get bmh"));
+        assert_eq!(found[0].output, "NAME   AGE\nw-0    5s\n");
+        assert_eq!(found[1].command, "kubectl \\\n  version");
+    }
+
+    #[test]
+    fn what_differs_on_each_run_may_differ_and_nothing_else() {
+        assert!(agrees("NAME  AGE\nw-0   5s\n", "NAME   AGE\nw-0    12s").is_ok());
+        assert!(agrees("NAME\n…\nlast", "NAME\na\nb\nlast").is_ok());
+        assert!(
+            agrees(
+                "export K=/tmp/ironward-control-plane-1/a",
+                "export K=/x/ironward-control-plane-77/a"
+            )
+            .is_ok()
+        );
+        assert!(agrees("w-0   5s", "w-1    5s").is_err());
+        assert!(agrees("NAME", "NAME\nmore").is_err());
+        assert!(
+            agrees(
+                "export K=/tmp/ironward-control-plane-1/a",
+                "export K=/x/ironward-control-plane-77/b"
+            )
+            .is_err()
+        );
+    }
+}
