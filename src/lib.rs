@@ -15,4 +15,5 @@ pub mod adapters;
 pub mod api;
 pub mod cli;
 pub mod domain;
+pub mod policy;
 pub mod run;
