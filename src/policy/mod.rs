@@ -4,13 +4,17 @@
 mod check;
 mod directory;
 mod document;
+mod facts;
 mod file;
 mod locate;
+mod matching;
 mod names;
 mod path;
 mod problem;
 mod render;
+mod request;
 mod scalar;
+mod selector;
 mod shape;
 mod shapes;
 mod suggest;
@@ -18,5 +22,7 @@ mod yaml;
 
 pub use directory::{Directory, File, is_policy_file};
 pub use document::*;
+pub use facts::{Facts, KnownFacts, Lookup, ParamQuery, Question, Scope, Which};
 pub use problem::Problem;
+pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
 pub use yaml::Place;

@@ -1,0 +1,261 @@
+//! The admission request as policies see it, borrowed from the `request` of an AdmissionReview.
+
+use serde_json::{Map, Value, json};
+use strum::{Display, EnumString};
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString)]
+#[strum(serialize_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the variants are Kubernetes' own, documented there")]
+pub enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+/// A group, a version, and the name of a kind or of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' own, documented there")]
+pub struct Versioned<'a> {
+    pub group: &'a str,
+    pub version: &'a str,
+    pub name: &'a str,
+}
+
+/// An admission request.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The kind of the objects in this review, after conversion.
+    pub kind: Versioned<'a>,
+    /// The resource that the webhook was registered for, after conversion.
+    pub resource: Versioned<'a>,
+    /// What the user asked for, before conversion.
+    pub request_kind: Versioned<'a>,
+    /// What the user asked for, before conversion.
+    pub request_resource: Versioned<'a>,
+    /// Empty for the resource itself.
+    pub sub_resource: &'a str,
+    /// Empty if the API server is to generate it.
+    pub name: &'a str,
+    /// Empty for what is cluster-scoped; a Namespace's own name for a Namespace.
+    pub namespace: &'a str,
+    /// What is being done.
+    pub operation: Operation,
+    /// The object as it is to be stored; none on deletes.
+    pub object: Option<&'a Value>,
+    /// The object as it is stored; none on creates.
+    pub old_object: Option<&'a Value>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    raw: &'a Value,
+}
+
+/// Why a review cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("request.{field} is missing or not what AdmissionReview v1 says")]
+pub struct RequestError {
+    field: &'static str,
+}
+
+impl<'a> Request<'a> {
+    /// Reads the `request` of an AdmissionReview v1.
+    pub fn from_json(raw: &'a Value) -> Result<Self, RequestError> {
+        let kind = versioned(raw.get("kind"), "kind").ok_or(RequestError { field: "kind" })?;
+        let resource =
+            versioned(raw.get("resource"), "resource").ok_or(RequestError { field: "resource" })?;
+        let operation =
+            text(raw, "operation").parse().map_err(|_| RequestError { field: "operation" })?;
+        let object = |key: &str| raw.get(key).filter(|object| !object.is_null());
+        Ok(Self {
+            kind,
+            resource,
+            request_kind: versioned(raw.get("requestKind"), "kind").unwrap_or(kind),
+            request_resource: versioned(raw.get("requestResource"), "resource").unwrap_or(resource),
+            sub_resource: text(raw, "subResource"),
+            name: text(raw, "name"),
+            namespace: text(raw, "namespace"),
+            operation,
+            object: object("object"),
+            old_object: object("oldObject"),
+            dry_run: raw.get("dryRun").and_then(Value::as_bool).unwrap_or_default(),
+            raw,
+        })
+    }
+
+    /// The same request for an object that has changed meanwhile.
+    #[must_use]
+    pub fn with_object(self, object: &'a Value) -> Self {
+        Self { object: Some(object), ..self }
+    }
+
+    /// Who asks, as in `userInfo`.
+    #[must_use]
+    pub fn user_info(&self) -> Option<&'a Value> {
+        self.raw.get("userInfo")
+    }
+
+    /// Whether the request is for a Namespace, whose `namespace` is its own name.
+    #[must_use]
+    pub fn is_for_namespace(&self) -> bool {
+        let kind = self.request_kind;
+        (kind.group, kind.version, kind.name) == ("", "v1", "Namespace")
+    }
+
+    /// The name of the namespace that `namespaceObject` shows, if there is one.
+    #[must_use]
+    pub fn object_namespace(&self) -> Option<&'a str> {
+        (!self.namespace.is_empty() && !self.is_for_namespace()).then_some(self.namespace)
+    }
+
+    /// The variable `request`. Its type hides what else is in it: an empty `uid`, and null objects.
+    #[must_use]
+    pub fn variable(&self, resource: Versioned<'_>) -> Value {
+        let mut variable = Map::new();
+        let mut set = |key: &str, value: Value| variable.insert(key.to_owned(), value);
+        set("uid", json!(""));
+        set("kind", named(self.kind, "kind"));
+        set("resource", named(resource, "resource"));
+        set("requestKind", named(self.request_kind, "kind"));
+        set("requestResource", named(self.request_resource, "resource"));
+        if !self.sub_resource.is_empty() {
+            set("subResource", json!(self.sub_resource));
+            set("requestSubResource", json!(self.sub_resource));
+        }
+        if !self.name.is_empty() {
+            set("name", json!(self.name));
+        }
+        if !self.namespace.is_empty() {
+            set("namespace", json!(self.namespace));
+        }
+        set("operation", json!(self.operation.to_string()));
+        set("userInfo", user_info(self.user_info()));
+        set("object", Value::Null);
+        set("oldObject", Value::Null);
+        set("dryRun", json!(self.dry_run));
+        set("options", self.raw.get("options").cloned().unwrap_or_default());
+        Value::Object(variable)
+    }
+}
+
+/// The fields of a namespace that `namespaceObject` shows.
+#[must_use]
+pub fn namespace_variable(namespace: &Value) -> Value {
+    const METADATA: [&str; 12] = [
+        "name",
+        "generateName",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "finalizers",
+    ];
+    let part = |key: &str| namespace.get(key).cloned().unwrap_or_else(|| json!({}));
+    let mut metadata = part("metadata");
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.retain(|key, _| METADATA.contains(&key.as_str()));
+    }
+    json!({"metadata": metadata, "spec": part("spec"), "status": part("status")})
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn versioned<'a>(value: Option<&'a Value>, name: &str) -> Option<Versioned<'a>> {
+    let value = value.filter(|value| value.is_object())?;
+    let versioned = Versioned {
+        group: text(value, "group"),
+        version: text(value, "version"),
+        name: text(value, name),
+    };
+    (!versioned.name.is_empty()).then_some(versioned)
+}
+
+fn named(versioned: Versioned<'_>, name: &str) -> Value {
+    json!({"group": versioned.group, "version": versioned.version, name: versioned.name})
+}
+
+/// What is empty is not there.
+fn user_info(info: Option<&Value>) -> Value {
+    let mut shown = Map::new();
+    for key in ["username", "uid", "groups", "extra"] {
+        let value = info.and_then(|info| info.get(key));
+        let is_empty = match value {
+            None | Some(Value::Null) => true,
+            Some(Value::String(text)) => text.is_empty(),
+            Some(Value::Array(items)) => items.is_empty(),
+            Some(Value::Object(entries)) => entries.is_empty(),
+            Some(Value::Bool(_) | Value::Number(_)) => false,
+        };
+        if let Some(value) = value.filter(|_| !is_empty) {
+            shown.insert(key.to_owned(), value.clone());
+        }
+    }
+    Value::Object(shown)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A request to create a host, to be changed by the case at hand.
+    pub(crate) fn create() -> Value {
+        json!({
+            "uid": "u",
+            "kind": {"group": "metal3.io", "version": "v1alpha1", "kind": "BareMetalHost"},
+            "resource": {"group": "metal3.io", "version": "v1alpha1", "resource": "baremetalhosts"},
+            "requestKind": {"group": "metal3.io", "version": "v1alpha1", "kind": "BareMetalHost"},
+            "requestResource": {"group": "metal3.io", "version": "v1alpha1", "resource": "baremetalhosts"},
+            "name": "worker-0",
+            "namespace": "metal3",
+            "operation": "CREATE",
+            "userInfo": {"username": "admin", "groups": ["system:masters"], "extra": {}},
+            "object": {"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+                "metadata": {"name": "worker-0", "namespace": "metal3", "labels": {"rack": "1"}},
+                "spec": {"online": true}},
+            "oldObject": null,
+            "dryRun": false,
+            "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}
+        })
+    }
+
+    #[test]
+    fn the_variable_has_what_the_api_server_gives_it() {
+        let raw = create();
+        let request = Request::from_json(&raw).unwrap();
+        let variable = request.variable(request.resource);
+        assert_eq!(
+            variable["userInfo"],
+            json!({"username": "admin", "groups": ["system:masters"]})
+        );
+        assert_eq!(variable["object"], Value::Null);
+        assert_eq!(variable["uid"], "");
+        assert!(variable.get("subResource").is_none());
+        assert_eq!(variable["options"]["kind"], "CreateOptions");
+    }
+
+    #[test]
+    fn a_namespace_is_in_no_namespace() {
+        let mut raw = create();
+        raw["requestKind"] = json!({"group": "", "version": "v1", "kind": "Namespace"});
+        assert_eq!(Request::from_json(&raw).unwrap().object_namespace(), None);
+    }
+
+    #[test]
+    fn a_review_without_its_kind_is_refused() {
+        let error = Request::from_json(&json!({})).unwrap_err();
+        assert_eq!(error, RequestError { field: "kind" });
+    }
+
+    #[test]
+    fn a_namespace_shows_some_of_its_metadata() {
+        let shown = namespace_variable(&json!({"metadata": {"name": "a", "managedFields": []}}));
+        assert_eq!(shown, json!({"metadata": {"name": "a"}, "spec": {}, "status": {}}));
+    }
+}
