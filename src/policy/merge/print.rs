@@ -1,0 +1,56 @@
+//! Values as Go prints them, for texts that carry them.
+
+use serde_json::Value;
+
+use crate::policy::problem::quoted;
+
+/// `%T`.
+pub(super) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// `%v`.
+pub(super) fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(value) => value.to_string(),
+        Value::String(value) => value.clone(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" "))
+        }
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("{key}:{}", go_value(value)));
+            format!("map[{}]", entries.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// `%#v`.
+pub(super) fn go_quoted(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(value) => value.to_string(),
+        Value::String(value) => quoted(value),
+        Value::Array(items) => {
+            let items = items.iter().map(go_quoted).collect::<Vec<_>>().join(", ");
+            format!("[]interface {{}}{{{items}}}")
+        }
+        Value::Object(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", quoted(key), go_quoted(value)))
+                .collect::<Vec<_>>();
+            format!("map[string]interface {{}}{{{}}}", entries.join(", "))
+        }
+    }
+}
