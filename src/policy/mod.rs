@@ -2,10 +2,12 @@
 //! API server evaluates them: pure, synchronous, total. Facts in, verdicts out.
 
 mod check;
+mod defaults;
 mod directory;
 mod document;
 mod facts;
 mod file;
+mod json_patch;
 mod locate;
 mod matching;
 mod merge;

@@ -1,0 +1,85 @@
+//! The defaults of a CRD's schema, filled in as the API server fills them in.
+
+use serde_json::Value;
+
+/// Fills in what the schema has a default for and the value lacks.
+pub(crate) fn fill(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(entries) => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            for (name, property) in properties.into_iter().flatten() {
+                let Some(default) = default_of(property) else { continue };
+                if entries.get(name).is_none_or(|value| is_stray_null(value, property)) {
+                    entries.insert(name.clone(), default.clone());
+                }
+            }
+            let additional = schema.get("additionalProperties").filter(|it| it.is_object());
+            for (name, value) in entries {
+                if let Some(property) = properties.and_then(|properties| properties.get(name)) {
+                    fill(value, property);
+                } else if let Some(additional) = additional {
+                    refill(value, additional);
+                    fill(value, additional);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = schema.get("items") else { return };
+            for item in items {
+                refill(item, schema);
+                fill(item, schema);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn default_of(schema: &Value) -> Option<&Value> {
+    schema.get("default").filter(|default| !default.is_null())
+}
+
+fn is_stray_null(value: &Value, schema: &Value) -> bool {
+    value.is_null() && schema.get("nullable") != Some(&Value::Bool(true))
+}
+
+fn refill(value: &mut Value, schema: &Value) {
+    if is_stray_null(value, schema) {
+        *value = default_of(schema).cloned().unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::absent(json!({}), json!({"mode": "metadata"}))]
+    #[case::present(json!({"mode": "disabled"}), json!({"mode": "disabled"}))]
+    #[case::null(json!({"mode": null}), json!({"mode": "metadata"}))]
+    #[case::nullable(json!({"free": null}), json!({"free": null, "mode": "metadata"}))]
+    #[case::nested(json!({"list": [{}]}), json!({"list": [{"on": true}], "mode": "metadata"}))]
+    #[case::no_parent_no_default(json!({"sub": null}), json!({"sub": null, "mode": "metadata"}))]
+    #[case::additional(json!({"map": {"x": {}}}), json!({"map": {"x": {"on": true}}, "mode": "metadata"}))]
+    fn defaults_are_filled_in(#[case] mut value: Value, #[case] want: Value) {
+        let item =
+            json!({"type": "object", "properties": {"on": {"type": "boolean", "default": true}}});
+        let schema = json!({"type": "object", "properties": {
+            "mode": {"type": "string", "default": "metadata"},
+            "free": {"type": "string", "nullable": true, "default": "x"},
+            "sub": item,
+            "list": {"type": "array", "items": item},
+            "map": {"type": "object", "additionalProperties": item}}});
+        if want.get("free").is_none() {
+            value["free"] = json!("x");
+        }
+        let mut want = want;
+        if want.get("free").is_none() {
+            want["free"] = json!("x");
+        }
+        fill(&mut value, &schema);
+        assert_eq!(value, want);
+    }
+}
