@@ -5,7 +5,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::document::{LabelSelector, ParamKind};
+use super::{
+    cel::authorizer::{Decision, Question as Authorization},
+    document::{LabelSelector, ParamKind},
+};
 
 /// A fact as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub enum Question {
     ParamScope(ParamKind),
     /// Objects to be `params`.
     Params(ParamQuery),
+    /// What someone may do.
+    Authorization(Authorization),
 }
 
 /// The facts that an evaluation looks up.
@@ -66,6 +71,8 @@ pub trait Facts {
     fn param_scope(&self, kind: &ParamKind) -> Lookup<Scope>;
     /// Objects, each with `apiVersion` and `kind`; an empty list is an answer, `None` is not.
     fn params(&self, query: &ParamQuery) -> Option<&[Value]>;
+    /// A SubjectAccessReview's answer.
+    fn authorization(&self, question: &Authorization) -> Option<&Decision>;
 }
 
 /// Facts that were fetched one by one.
@@ -77,6 +84,8 @@ pub struct KnownFacts {
     pub param_scopes: HashMap<ParamKind, Option<Scope>>,
     /// By query.
     pub params: HashMap<ParamQuery, Vec<Value>>,
+    /// By what was asked.
+    pub authorizations: HashMap<Authorization, Decision>,
 }
 
 impl Facts for KnownFacts {
@@ -90,6 +99,10 @@ impl Facts for KnownFacts {
 
     fn params(&self, query: &ParamQuery) -> Option<&[Value]> {
         self.params.get(query).map(Vec::as_slice)
+    }
+
+    fn authorization(&self, question: &Authorization) -> Option<&Decision> {
+        self.authorizations.get(question)
     }
 }
 

@@ -1,32 +1,45 @@
 //! Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy as files, evaluated here as the
 //! API server evaluates them: pure, synchronous, total. Facts in, verdicts out.
 
+pub mod cel;
 mod check;
+mod conditions;
+mod convert;
 mod defaults;
 mod directory;
 mod document;
+mod engine;
 mod facts;
 mod file;
 mod json_patch;
 mod locate;
 mod matching;
 mod merge;
+mod mutate;
 mod names;
+mod params;
 mod path;
+mod policy;
 mod problem;
 mod render;
 mod request;
 mod scalar;
 mod selector;
+mod set;
 mod shape;
 mod shapes;
 mod suggest;
+mod validate;
+mod verdict;
 mod yaml;
 
 pub use directory::{Directory, File, is_policy_file};
 pub use document::*;
 pub use facts::{Facts, KnownFacts, Lookup, ParamQuery, Question, Scope, Which};
 pub use merge::Schemas;
+pub use mutate::{Mutated, MutationDenial};
 pub use problem::Problem;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
+pub use set::{PolicySet, Rule};
+pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;

@@ -1,0 +1,193 @@
+//! Policies and bindings, compiled: what evaluation works on.
+
+use std::collections::BTreeMap;
+
+use super::{
+    document::{BindingSpec, Document, ParamKind, ParamRef, Spec, Tier},
+    engine::{Compiled, Expression, Variables},
+    matching::Matcher,
+    verdict::Reason,
+};
+
+/// What both kinds of policies have.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    pub name: String,
+    pub tier: Tier,
+    /// Errors deny; otherwise they are ignored.
+    pub fails: bool,
+    pub matcher: Matcher,
+    pub param_kind: Option<ParamKind>,
+    pub conditions: Vec<Expression>,
+    pub variables: Variables,
+    pub bindings: Vec<Binding>,
+}
+
+/// A policy that denies, warns or annotates.
+#[derive(Debug)]
+pub(crate) struct ValidatingPolicy {
+    pub policy: Policy,
+    pub validations: Vec<Validation>,
+    pub audits: Vec<Audit>,
+}
+
+/// A policy that changes objects.
+#[derive(Debug)]
+pub(crate) struct MutatingPolicy {
+    pub policy: Policy,
+    pub mutations: Vec<Mutation>,
+    pub reinvoked: bool,
+}
+
+/// A rule.
+#[derive(Debug)]
+pub(crate) struct Validation {
+    pub expression: Expression,
+    pub message: String,
+    pub message_expression: Option<Expression>,
+    pub reason: Reason,
+}
+
+/// A value for the audit log.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    pub key: String,
+    pub expression: Expression,
+}
+
+/// A change.
+#[derive(Debug)]
+pub(crate) enum Mutation {
+    Apply(Expression),
+    JsonPatch(Expression),
+}
+
+/// What puts a policy to work.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub name: String,
+    pub matcher: Option<Matcher>,
+    pub param_ref: Option<ParamRef>,
+    pub actions: Vec<String>,
+}
+
+/// Bindings by the policy they name, sorted by their own names.
+pub(crate) type Bindings = BTreeMap<String, Vec<Binding>>;
+
+impl ValidatingPolicy {
+    /// Whether any expression may want `namespaceObject`; conditions never get it.
+    pub(crate) fn wants_namespace(&self) -> bool {
+        let validations = self
+            .validations
+            .iter()
+            .flat_map(|it| std::iter::once(&it.expression).chain(&it.message_expression));
+        let audits = self.audits.iter().map(|audit| &audit.expression);
+        let variables = self.policy.variables.expressions();
+        validations.chain(audits).chain(variables).any(Expression::uses_namespace)
+    }
+}
+
+impl Binding {
+    pub(crate) fn new(name: &str, spec: &BindingSpec) -> Self {
+        Self {
+            name: name.to_owned(),
+            matcher: spec.match_resources.as_ref().map(Matcher::new),
+            param_ref: spec.param_ref.clone(),
+            actions: spec.validation_actions.clone(),
+        }
+    }
+}
+
+/// A validating policy, if the document is one.
+pub(crate) fn validating(
+    document: &Document,
+    compiled: Compiled,
+    bindings: Vec<Binding>,
+) -> Option<ValidatingPolicy> {
+    let Spec::ValidatingPolicy(spec) = &document.spec else { return None };
+    let Compiled { conditions, variables, validations, messages, audits, .. } = compiled;
+    let policy = Policy {
+        name: document.metadata.name.clone(),
+        tier: document.tier,
+        fails: spec.failure_policy.as_deref() != Some("Ignore"),
+        matcher: Matcher::new(spec.match_constraints.as_ref()?),
+        param_kind: spec.param_kind.clone(),
+        conditions: spec
+            .match_conditions
+            .iter()
+            .zip(conditions)
+            .map(|(said, expression)| expression.said(&said.expression))
+            .collect(),
+        variables: Variables::new(
+            spec.variables.iter().zip(variables).map(|(said, expression)| {
+                (said.name.clone(), expression.said(&said.expression))
+            }),
+        ),
+        bindings,
+    };
+    let mut messages = messages.into_iter();
+    let validations = spec
+        .validations
+        .iter()
+        .zip(validations)
+        .map(|(said, expression)| Validation {
+            expression: expression.said(&said.expression),
+            message: said.message.clone(),
+            message_expression: (!said.message_expression.is_empty())
+                .then(|| messages.next())
+                .flatten()
+                .map(|expression| expression.said(&said.message_expression)),
+            reason: said.reason.as_deref().and_then(|it| it.parse().ok()).unwrap_or_default(),
+        })
+        .collect();
+    let audits = spec
+        .audit_annotations
+        .iter()
+        .zip(audits)
+        .map(|(said, expression)| Audit {
+            key: said.key.clone(),
+            expression: expression.said(&said.value_expression),
+        })
+        .collect();
+    Some(ValidatingPolicy { policy, validations, audits })
+}
+
+/// A mutating policy, if the document is one.
+pub(crate) fn mutating(
+    document: &Document,
+    compiled: Compiled,
+    bindings: Vec<Binding>,
+) -> Option<MutatingPolicy> {
+    let Spec::MutatingPolicy(spec) = &document.spec else { return None };
+    let Compiled { conditions, variables, mutations, .. } = compiled;
+    let policy = Policy {
+        name: document.metadata.name.clone(),
+        tier: document.tier,
+        fails: spec.failure_policy.as_deref() != Some("Ignore"),
+        matcher: Matcher::new(spec.match_constraints.as_ref()?),
+        param_kind: spec.param_kind.clone(),
+        conditions: spec
+            .match_conditions
+            .iter()
+            .zip(conditions)
+            .map(|(said, expression)| expression.said(&said.expression))
+            .collect(),
+        variables: Variables::new(
+            spec.variables.iter().zip(variables).map(|(said, expression)| {
+                (said.name.clone(), expression.said(&said.expression))
+            }),
+        ),
+        bindings,
+    };
+    let mutations = spec
+        .mutations
+        .iter()
+        .zip(mutations)
+        .map(|(said, expression)| match (&said.apply_configuration, &said.json_patch) {
+            (Some(patch), _) => Mutation::Apply(expression.said(&patch.expression)),
+            (None, Some(patch)) => Mutation::JsonPatch(expression.said(&patch.expression)),
+            (None, None) => Mutation::JsonPatch(expression),
+        })
+        .collect();
+    Some(MutatingPolicy { policy, mutations, reinvoked: spec.reinvocation_policy == "IfNeeded" })
+}

@@ -1,0 +1,172 @@
+//! A set of policies: compiled once from files, whole or not at all, and asked about requests.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    cel::Extension,
+    directory::Directory,
+    document::{Document, Kind, MatchCondition, MatchResources, Spec, Tier},
+    engine::Compiler,
+    facts::{Facts, Question},
+    merge::Schemas,
+    mutate::{self, Mutated},
+    policy::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
+    problem::Problem,
+    request::Request,
+    validate,
+    verdict::Verdict,
+};
+
+/// Policies that were read together.
+#[derive(Debug, Default)]
+pub struct PolicySet {
+    validating: Vec<ValidatingPolicy>,
+    mutating: Vec<MutatingPolicy>,
+    documents: Vec<Document>,
+}
+
+/// What a policy and one of its bindings match, for those who register webhooks.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule<'a> {
+    /// Validating or mutating policy.
+    pub kind: Kind,
+    /// The policy's name.
+    pub policy: &'a str,
+    /// The binding's name.
+    pub binding: &'a str,
+    /// Which group the policy is written in.
+    pub tier: Tier,
+    /// Whether errors refuse the request.
+    pub fails: bool,
+    /// What the policy matches.
+    pub constraints: &'a MatchResources,
+    /// What the binding narrows that to.
+    pub resources: Option<&'a MatchResources>,
+    /// The policy's conditions.
+    pub conditions: &'a [MatchCondition],
+    /// Whether `params` is declared, which a webhook's conditions do not know.
+    pub has_params: bool,
+}
+
+impl PolicySet {
+    /// Compiles all documents of a directory, or gives every problem of every file.
+    ///
+    /// `extensions` are the functions of the extended tier.
+    pub fn compile(
+        directory: &Directory<'_>,
+        extensions: &[Arc<Extension>],
+    ) -> Result<Self, Vec<Problem>> {
+        let (drafts, mut problems) = directory.read();
+        let mut policies = Vec::new();
+        let mut bindings: BTreeMap<Kind, Bindings> = BTreeMap::new();
+        for draft in &drafts {
+            let document = &draft.document;
+            let mut compiler = compiler(document, extensions);
+            problems.extend(draft.check(&mut compiler));
+            match &document.spec {
+                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) => {
+                    policies.push((document, compiler.finish()));
+                }
+                Spec::ValidatingBinding(spec) | Spec::MutatingBinding(spec) => bindings
+                    .entry(document.kind())
+                    .or_default()
+                    .entry(spec.policy_name.clone())
+                    .or_default()
+                    .push(Binding::new(&document.metadata.name, spec)),
+            }
+        }
+        if !problems.is_empty() {
+            problems.sort_by(|one, other| (&one.file, one.place).cmp(&(&other.file, other.place)));
+            return Err(problems);
+        }
+        let mut set = Self::default();
+        for (document, compiled) in policies {
+            let mut bound = |kind| {
+                let of_kind: Option<&mut Bindings> = bindings.get_mut(&kind);
+                of_kind.and_then(|it| it.remove(&document.metadata.name)).unwrap_or_default()
+            };
+            if let Spec::ValidatingPolicy(_) = &document.spec {
+                let bound = bound(Kind::ValidatingAdmissionPolicyBinding);
+                set.validating.extend(policy::validating(document, compiled, bound));
+            } else {
+                let bound = bound(Kind::MutatingAdmissionPolicyBinding);
+                set.mutating.extend(policy::mutating(document, compiled, bound));
+            }
+        }
+        set.documents = drafts.into_iter().map(|draft| draft.document).collect();
+        Ok(set)
+    }
+
+    /// What validating policies say of a request, or what must be known first.
+    pub fn validate(
+        &self,
+        request: &Request<'_>,
+        facts: &dyn Facts,
+    ) -> Result<Verdict, Vec<Question>> {
+        validate::validate(&self.validating, request, facts)
+    }
+
+    /// What mutating policies make of a request, or what must be known first.
+    pub fn mutate(
+        &self,
+        request: &Request<'_>,
+        facts: &dyn Facts,
+        schemas: &Schemas,
+    ) -> Result<Mutated, Vec<Question>> {
+        mutate::mutate(&self.mutating, schemas, request, facts)
+    }
+
+    /// The documents that it was made from, by kind and name.
+    #[must_use]
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
+    /// What is matched: one rule for each binding of each policy. A policy without one is inert.
+    pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
+        self.documents.iter().flat_map(|policy| {
+            self.documents.iter().filter_map(move |binding| rule(policy, binding))
+        })
+    }
+}
+
+fn compiler(document: &Document, extensions: &[Arc<Extension>]) -> Compiler {
+    let (has_params, has_variables) = match &document.spec {
+        Spec::ValidatingPolicy(spec) => (spec.param_kind.is_some(), !spec.variables.is_empty()),
+        Spec::MutatingPolicy(spec) => (spec.param_kind.is_some(), true),
+        Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => (false, false),
+    };
+    Compiler::new(document.tier, extensions, has_params, has_variables)
+}
+
+fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
+    let (constraints, conditions, failure_policy, has_params, binding_spec) =
+        match (&policy.spec, &binding.spec) {
+            (Spec::ValidatingPolicy(spec), Spec::ValidatingBinding(binding)) => (
+                spec.match_constraints.as_ref()?,
+                &spec.match_conditions,
+                &spec.failure_policy,
+                spec.param_kind.is_some(),
+                binding,
+            ),
+            (Spec::MutatingPolicy(spec), Spec::MutatingBinding(binding)) => (
+                spec.match_constraints.as_ref()?,
+                &spec.match_conditions,
+                &spec.failure_policy,
+                spec.param_kind.is_some(),
+                binding,
+            ),
+            _ => return None,
+        };
+    (binding_spec.policy_name == policy.metadata.name).then_some(Rule {
+        kind: policy.kind(),
+        policy: &policy.metadata.name,
+        binding: &binding.metadata.name,
+        tier: policy.tier,
+        fails: failure_policy.as_deref() != Some("Ignore"),
+        constraints,
+        resources: binding_spec.match_resources.as_ref(),
+        conditions,
+        has_params,
+    })
+}
