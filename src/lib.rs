@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
+//! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!

@@ -1,0 +1,101 @@
+//! What an evaluation is given: the request's objects, borrowed, and the policy's variables.
+
+use super::{
+    authorizer::{Authorizer, ResourceAttributes},
+    error::Error,
+    program::Program,
+    value::Value,
+};
+use serde_json::Value as Json;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
+
+/// The variables of one evaluation; a memo of the policy's own variables lives as long as this does,
+/// which is one policy, binding and param in the API server.
+#[derive(Default)]
+pub struct Bindings<'a> {
+    pub(crate) object: Option<&'a Json>,
+    pub(crate) old_object: Option<&'a Json>,
+    pub(crate) params: Option<&'a Json>,
+    pub(crate) request: Option<&'a Json>,
+    pub(crate) namespace_object: Option<&'a Json>,
+    pub(crate) authorizer: Option<&'a dyn Authorizer>,
+    pub(crate) request_resource: ResourceAttributes,
+    pub(crate) interrupt: Option<&'a dyn Fn() -> bool>,
+    pub(crate) variables: HashMap<&'a str, &'a Program>,
+    pub(crate) memo: RefCell<HashMap<&'a str, Result<Value<'a>, Error>>>,
+    /// What variables have cost since it was last asked.
+    pub(crate) spent: Cell<u64>,
+    pub(crate) nesting: Cell<usize>,
+}
+
+impl<'a> Bindings<'a> {
+    /// Nothing bound: every variable is null.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Binds `object`; unbound on DELETE.
+    #[must_use]
+    pub fn object(mut self, object: &'a Json) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    /// Binds `oldObject`; unbound on CREATE.
+    #[must_use]
+    pub fn old_object(mut self, object: &'a Json) -> Self {
+        self.old_object = Some(object);
+        self
+    }
+
+    /// Binds `params`.
+    #[must_use]
+    pub fn params(mut self, params: &'a Json) -> Self {
+        self.params = Some(params);
+        self
+    }
+
+    /// Binds `request`, in the shape that the API server gives it.
+    #[must_use]
+    pub fn request(mut self, request: &'a Json) -> Self {
+        self.request = Some(request);
+        self
+    }
+
+    /// Binds `namespaceObject`; unbound for what is not in a namespace.
+    #[must_use]
+    pub fn namespace_object(mut self, namespace: &'a Json) -> Self {
+        self.namespace_object = Some(namespace);
+        self
+    }
+
+    /// Binds `authorizer` and, by the request's resource, `authorizer.requestResource`.
+    #[must_use]
+    pub fn authorizer(
+        mut self,
+        authorizer: &'a dyn Authorizer,
+        request_resource: ResourceAttributes,
+    ) -> Self {
+        self.authorizer = Some(authorizer);
+        self.request_resource = request_resource;
+        self
+    }
+
+    /// Asked every 100 turns of loops; true ends the evaluation.
+    #[must_use]
+    pub fn interrupt(mut self, interrupt: &'a dyn Fn() -> bool) -> Self {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
+    /// Adds `variables.name`.
+    #[must_use]
+    pub fn variable(mut self, name: &'a str, program: &'a Program) -> Self {
+        self.variables.insert(name, program);
+        self
+    }
+}

@@ -1,0 +1,52 @@
+//! CEL as Kubernetes 1.36 has it: static types, values, error texts and costs of the API server.
+//!
+//! [`compile`] an expression in an [`Environment`], [`Program::evaluate`] it on [`Bindings`].
+//! The way of an expression: text, tokens (`lex`), tree with macros written out (`parse`, `macros`),
+//! types (`check`, `unify`, `validate`), plan (`lower`, `plan`), value and cost (`eval`, `fold`, `cost`).
+//! The truth is cel-go v0.26.0 with Kubernetes' libraries; `tests/cel.rs` compares with its answers.
+
+mod ast;
+pub mod authorizer;
+mod bindings;
+mod check;
+mod cost;
+mod environment;
+mod error;
+mod eval;
+mod fold;
+mod gofmt;
+mod lex;
+pub mod library;
+mod lower;
+mod macros;
+pub mod ops;
+mod parse;
+mod plan;
+mod program;
+mod regexp;
+mod source;
+mod suggest;
+mod table;
+mod time;
+mod types;
+mod unescape;
+mod unify;
+mod validate;
+pub mod value;
+
+pub use bindings::Bindings;
+pub use environment::{Environment, Extension, ExtensionCall};
+pub use error::{Error, Failure};
+pub use program::{
+    Budget, CompileErrors, MAX_NODES, MAX_SOURCE, OutOfBudget, Outcome, Program, compile,
+};
+pub use source::Problem;
+pub use types::Type;
+pub use value::Value;
+
+/// The limit on one expression.
+pub const PER_CALL_LIMIT: u64 = 1_000_000;
+/// The budget of a policy with one binding and param: validations and variables.
+pub const RUNTIME_BUDGET: u64 = 10_000_000;
+/// The budget of match conditions.
+pub const MATCH_CONDITIONS_BUDGET: u64 = 2_500_000;

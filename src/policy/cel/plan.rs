@@ -1,0 +1,251 @@
+//! What is evaluated: the tree as cel-go's planner shapes it, because costs follow that shape.
+
+use super::{
+    environment::Extension, library::Function, ops::Arithmetic, table::Overload, types::Type,
+    value::Value,
+};
+use std::{collections::HashSet, sync::Arc};
+
+/// A step of evaluation.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    /// Free, as constants are in cel-go; lists and maps of constants are constants too.
+    Const(Value<'static>),
+    /// A variable, or what a step gave, with fields and indexes after it.
+    Attr(Box<Attr>),
+    And(Box<(Node, Node)>),
+    Or(Box<(Node, Node)>),
+    Equal(Box<(Node, Node)>),
+    NotEqual(Box<(Node, Node)>),
+    /// A call of any function or other operator.
+    Call(Box<Call>),
+    /// `x in [constants]`, which cel-go turns into a free lookup.
+    InSet(Box<InSet>),
+    List(Box<ListNode>),
+    Map(Box<MapNode>),
+    Struct(Box<StructNode>),
+    Fold(Box<Fold>),
+    /// `.or` (true) and `.orValue` (false) of optionals.
+    OptionalOr(Box<(Node, Node)>, bool),
+}
+
+/// A path from something to a value.
+#[derive(Debug, Clone)]
+pub(crate) struct Attr {
+    pub base: Base,
+    pub qualifiers: Vec<Qualifier>,
+    /// The last qualifier is only tested: `has()`.
+    pub test_only: bool,
+}
+
+/// Where a path starts.
+#[derive(Debug, Clone)]
+pub(crate) enum Base {
+    Global(Global),
+    /// A slot of a loop.
+    Local(usize),
+    Node(Node),
+    /// `c ? a : b`, whose qualifiers are in both branches.
+    Condition(Box<(Node, Attr, Attr)>),
+}
+
+/// The declared variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Global {
+    Object,
+    OldObject,
+    Params,
+    Request,
+    NamespaceObject,
+    Authorizer,
+    RequestResource,
+    Variables,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone)]
+pub(crate) struct Qualifier {
+    pub key: Key,
+    /// `.?` or `[?`.
+    pub optional: bool,
+    pub test: bool,
+}
+
+/// What is selected.
+#[derive(Debug, Clone)]
+pub(crate) enum Key {
+    Field(Arc<str>),
+    Const(Value<'static>),
+    Attr(Box<Attr>),
+    Node(Box<Node>),
+}
+
+/// A call and how it is carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub function: Arc<str>,
+    pub overload: &'static str,
+    pub args: Vec<Node>,
+    pub target: Target,
+    pub cost: Cost,
+    /// All arguments are evaluated even if one fails (cel-go's unary and binary calls); else the first
+    /// failure ends it, and costs nothing.
+    pub eager: bool,
+}
+
+/// What is called.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    Not,
+    Negate,
+    Compare(Comparison),
+    Arithmetic(Arithmetic),
+    In,
+    Size,
+    TypeOf,
+    Identity,
+    /// A constant pattern, compiled once.
+    Regex(Arc<regex::Regex>, Matching),
+    /// Certain overload, checked against the values.
+    Guarded(&'static Overload, Function),
+    /// Certain overload that checks for itself.
+    Bare(Function),
+    /// The overload is found by the values.
+    Dispatch(Vec<(&'static Overload, Function)>),
+    Extension(Arc<Extension>),
+}
+
+/// The uses of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Matching {
+    Matches,
+    Find,
+    FindAll,
+}
+
+/// Order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Less,
+    LessEquals,
+    Greater,
+    GreaterEquals,
+}
+
+/// Kubernetes' and cel-go's rules for what a call costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cost {
+    Fixed(u64),
+    /// A tenth of the first argument's size, times this.
+    Traverse(u64),
+    /// As much as the second argument's size.
+    InList,
+    /// A tenth of the smaller one's size.
+    Smaller,
+    /// A tenth of both sizes.
+    Both,
+    Regex,
+    Contains,
+    /// A traversal of the first argument with all that is in it.
+    Deep,
+    /// A fifth of the result's size.
+    Joined,
+    /// What a selector of that length is taken to cost.
+    Selector,
+    ContainsIp {
+        text: bool,
+    },
+    ContainsCidr {
+        text: bool,
+    },
+    Validate,
+    /// An allocated list of the result's size.
+    ListResult,
+    ListFlatten,
+    /// The square of the list's size; the argument at this place.
+    ListSelf(usize),
+    Sets(u64),
+    Extension,
+}
+
+/// A set of constants of simple type.
+#[derive(Debug, Clone)]
+pub(crate) struct InSet {
+    pub element: Node,
+    pub members: HashSet<Member>,
+}
+
+/// A constant in a set.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Member {
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    /// By bits, with one zero; NaN is in no set.
+    Double(u64),
+    String(Arc<str>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ListNode {
+    pub elements: Vec<(Node, bool)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct MapNode {
+    pub entries: Vec<(Node, Node, bool)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct StructNode {
+    pub name: Arc<str>,
+    pub fields: Vec<(Arc<str>, Node, bool)>,
+}
+
+/// A loop.
+#[derive(Debug, Clone)]
+pub(crate) struct Fold {
+    pub range: Node,
+    /// The slots of the iteration variables.
+    pub var: usize,
+    pub var2: Option<usize>,
+    pub body: Body,
+}
+
+/// What a loop does, natively.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    All(Node),
+    Exists(Node),
+    ExistsOne(Node),
+    /// `map`, `filter`, `transformList`: filter, and the one-element list to append.
+    List {
+        filter: Option<Node>,
+        element: Node,
+    },
+    /// `transformMap`: filter, key, value.
+    Map {
+        filter: Option<Node>,
+        value: Node,
+    },
+    /// `transformMapEntry`.
+    MapEntry {
+        filter: Option<Node>,
+        entry: Node,
+        certain: bool,
+    },
+    /// Binds a slot to a value that is evaluated when first asked for.
+    Bind {
+        slot: usize,
+        value: Node,
+        result: Node,
+    },
+}
+
+/// A planned expression.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub root: Node,
+    pub slots: usize,
+    pub result: Type,
+}
