@@ -8,15 +8,14 @@ use serde_json::Value;
 use super::{
     cel::{self, RUNTIME_BUDGET},
     conditions::{self, Conditions},
-    convert,
-    defaults,
+    convert, defaults,
     engine::{Decisions, Expression, Inputs, Scope, Stop},
     facts::{Facts, Lookup, Question},
     json_patch::{self, Failure},
     matching::Matched,
     merge::{self, Schemas},
     params::{self, NoParams},
-    policy::{Binding, Mutation, MutatingPolicy, Policy},
+    policy::{Binding, MutatingPolicy, Mutation, Policy},
     request::{Request, namespace_variable},
     verdict::{Reason, Refusal},
 };
@@ -76,10 +75,14 @@ impl Mutated {
         let first = self.denials.iter().find(|it| it.is_final).or(self.denials.first())?;
         // The status stays that of a refusal, whatever the reason.
         let code = if first.is_final { first.reason.code() } else { 403 };
-        let causes = if first.is_final {
-            Vec::new()
-        } else {
-            self.denials.iter().map(MutationDenial::text).collect()
+        let causes = match (first.is_final, first.reason) {
+            // The text without what the API server says of every failure of its own.
+            (true, Reason::InternalError) => {
+                let text = first.message.trim_start_matches("Internal error occurred: ");
+                vec![text.to_owned()]
+            }
+            (true, _) => Vec::new(),
+            (false, _) => self.denials.iter().map(MutationDenial::text).collect(),
         };
         Some(Refusal { code, reason: first.reason, message: first.text(), causes })
     }
@@ -97,7 +100,8 @@ pub(crate) fn mutate(
     let Some(object) = first.object.filter(|_| first.denials.is_empty()) else {
         return Ok(Mutated { object: None, denials: first.denials });
     };
-    let second = pass(policies, schemas, &request.with_object(&object), facts, &mut reinvocation, true)?;
+    let second =
+        pass(policies, schemas, &request.with_object(&object), facts, &mut reinvocation, true)?;
     let object = second.object.unwrap_or(object);
     let is_changed = request.object != Some(&object);
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
@@ -243,8 +247,11 @@ impl<'a> Plan<'a> {
                 self.request.namespace,
                 self.facts,
             ) {
-                Ok(found) => invocations
-                    .extend(found.into_iter().map(|param| Invocation { policy, binding, param })),
+                Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
+                    policy,
+                    binding,
+                    param,
+                })),
                 Err(missing) => self.missing(definition, Some(binding), missing),
             }
         }

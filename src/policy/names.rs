@@ -5,11 +5,16 @@ const DNS1123_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS1035_LABEL: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
-/// What is wrong with a DNS-1123 subdomain.
+/// What is wrong with a DNS-1123 subdomain that is a name.
 pub(crate) fn subdomain(value: &str) -> Vec<String> {
+    subdomain_of(value, "characters")
+}
+
+/// Kubernetes counts bytes in both cases, and says so in one.
+fn subdomain_of(value: &str, unit: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > 253 {
-        errors.push(too_long(253));
+        errors.push(format!("must be no more than 253 {unit}"));
     }
     if !value.split('.').all(is_dns1123_label) {
         errors.push(format!(
@@ -26,13 +31,13 @@ pub(crate) fn subdomain(value: &str) -> Vec<String> {
 pub(crate) fn dns1035_label(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > 63 {
-        errors.push(too_long(63));
+        errors.push("must be no more than 63 characters".to_owned());
     }
     if !(is_dns1123_label(value) && value.starts_with(|first: char| first.is_ascii_lowercase())) {
         errors.push(format!(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start \
-             with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name', \
-              or 'abc-123', regex used for validation is '{DNS1035_LABEL}')"
+             with an alphabetic character, and end with an alphanumeric character (e.g. \
+             'my-name',  or 'abc-123', regex used for validation is '{DNS1035_LABEL}')"
         ));
     }
     errors
@@ -54,7 +59,9 @@ pub(crate) fn qualified_name(value: &str) -> Vec<String> {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
                 errors.extend(
-                    subdomain(prefix).into_iter().map(|error| format!("prefix part {error}")),
+                    subdomain_of(prefix, "bytes")
+                        .into_iter()
+                        .map(|error| format!("prefix part {error}")),
                 );
             }
             name

@@ -66,7 +66,9 @@ pub(crate) fn collect<'f>(
         return Err(NoParams::Ask(Question::Params(query)));
     };
     if found.is_empty() && reference.parameter_not_found_action.as_deref() == Some("Deny") {
-        return Err(error("no params found for policy binding with `Deny` parameterNotFoundAction"));
+        return Err(error(
+            "no params found for policy binding with `Deny` parameterNotFoundAction",
+        ));
     }
     Ok(found.iter().map(Some).collect())
 }
@@ -131,20 +133,37 @@ mod tests {
         #[case] want: Vec<Value>,
     ) {
         let facts = facts();
-        let found = collect(Some(&kind(of)), Some(&reference(namespace, "Allow")), requested, &facts);
+        let found =
+            collect(Some(&kind(of)), Some(&reference(namespace, "Allow")), requested, &facts);
         let found: Vec<_> = found.unwrap().into_iter().flatten().cloned().collect();
         assert_eq!(found, want);
     }
 
     #[rstest]
-    #[case::kind("Gone", "", "here",
-        "failed to find resource referenced by paramKind: 'example.com/v1, Kind=Gone'")]
-    #[case::needless_namespace("Global", "here", "here",
-        "paramRef.namespace must not be provided for a cluster-scoped `paramKind`")]
-    #[case::no_namespace("Local", "", "",
-        "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")]
-    #[case::none_found("Local", "empty", "here",
-        "no params found for policy binding with `Deny` parameterNotFoundAction")]
+    #[case::kind(
+        "Gone",
+        "",
+        "here",
+        "failed to find resource referenced by paramKind: 'example.com/v1, Kind=Gone'"
+    )]
+    #[case::needless_namespace(
+        "Global",
+        "here",
+        "here",
+        "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+    )]
+    #[case::no_namespace(
+        "Local",
+        "",
+        "",
+        "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+    )]
+    #[case::none_found(
+        "Local",
+        "empty",
+        "here",
+        "no params found for policy binding with `Deny` parameterNotFoundAction"
+    )]
     fn what_is_not_found_says_so(
         #[case] of: &str,
         #[case] namespace: &str,
@@ -152,7 +171,8 @@ mod tests {
         #[case] want: &str,
     ) {
         let facts = facts();
-        let found = collect(Some(&kind(of)), Some(&reference(namespace, "Deny")), requested, &facts);
+        let found =
+            collect(Some(&kind(of)), Some(&reference(namespace, "Deny")), requested, &facts);
         assert_eq!(found, Err(NoParams::Error(want.to_owned())));
     }
 

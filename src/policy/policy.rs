@@ -119,9 +119,10 @@ pub(crate) fn validating(
             .map(|(said, expression)| expression.said(&said.expression))
             .collect(),
         variables: Variables::new(
-            spec.variables.iter().zip(variables).map(|(said, expression)| {
-                (said.name.clone(), expression.said(&said.expression))
-            }),
+            spec.variables
+                .iter()
+                .zip(variables)
+                .map(|(said, expression)| (said.name.clone(), expression.said(&said.expression))),
         ),
         bindings,
     };
@@ -173,9 +174,10 @@ pub(crate) fn mutating(
             .map(|(said, expression)| expression.said(&said.expression))
             .collect(),
         variables: Variables::new(
-            spec.variables.iter().zip(variables).map(|(said, expression)| {
-                (said.name.clone(), expression.said(&said.expression))
-            }),
+            spec.variables
+                .iter()
+                .zip(variables)
+                .map(|(said, expression)| (said.name.clone(), expression.said(&said.expression))),
         ),
         bindings,
     };

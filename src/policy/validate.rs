@@ -12,7 +12,7 @@ use super::{
     facts::{Facts, Lookup, Question},
     matching::Matched,
     params::{self, NoParams},
-    policy::{Binding, Policy, Validation, ValidatingPolicy},
+    policy::{Binding, Policy, ValidatingPolicy, Validation},
     request::{Request, namespace_variable},
     verdict::{AuditFailure, Cause, Denial, Reason, Verdict, Warning},
 };
@@ -109,8 +109,10 @@ impl Run<'_> {
         annotations: &mut BTreeMap<String, Vec<String>>,
     ) {
         let definition = &policy.policy;
-        let matched =
-            binding.matcher.as_ref().map_or(Matched::Yes, |it| it.matches(self.request, self.facts));
+        let matched = binding
+            .matcher
+            .as_ref()
+            .map_or(Matched::Yes, |it| it.matches(self.request, self.facts));
         match matched {
             Matched::Yes => {}
             Matched::No => return,
@@ -144,7 +146,8 @@ impl Run<'_> {
 
     /// The namespace, if an expression wants it: whole, for the audit annotations see all of it.
     fn namespace(&self, policy: &ValidatingPolicy) -> Result<Option<Value>, Option<Question>> {
-        let Some(name) = self.request.object_namespace().filter(|_| policy.wants_namespace()) else {
+        let Some(name) = self.request.object_namespace().filter(|_| policy.wants_namespace())
+        else {
             return Ok(None);
         };
         match self.facts.namespace(name) {
@@ -307,7 +310,8 @@ fn validations(policy: &ValidatingPolicy, inputs: &Inputs<'_>) -> Stopped<Vec<De
         // Then nothing holds any more, not even what was true.
         Err(text) => {
             let text = format!("failed messageExpression: {text}");
-            results = results.into_iter().map(|result| result.and_then(|_| Err(text.clone()))).collect();
+            results =
+                results.into_iter().map(|result| result.and_then(|_| Err(text.clone()))).collect();
             Vec::new()
         }
     };
@@ -341,8 +345,8 @@ fn messages(
 ) -> Stopped<Vec<Option<String>>> {
     let expressions = policy.validations.iter().map(|it| it.message_expression.as_ref());
     let count = expressions.clone().flatten().count() + policy.policy.variables.len();
-    let is_bounded = u64::try_from(count)
-        .is_ok_and(|count| count.saturating_mul(MOST_PER_EXPRESSION) <= budget);
+    let is_bounded =
+        u64::try_from(count).is_ok_and(|count| count.saturating_mul(MOST_PER_EXPRESSION) <= budget);
     let inputs = Inputs { authorizer: None, ..*inputs };
     let mut scope = Scope::new(&inputs, &policy.policy.variables, budget);
     let mut messages = Vec::with_capacity(results.len());
@@ -373,7 +377,10 @@ fn message(validation: &Validation, said: Option<String>) -> String {
     }
 }
 
-fn annotations(policy: &ValidatingPolicy, inputs: &Inputs<'_>) -> Stopped<Vec<(String, Annotation)>> {
+fn annotations(
+    policy: &ValidatingPolicy,
+    inputs: &Inputs<'_>,
+) -> Stopped<Vec<(String, Annotation)>> {
     let definition = &policy.policy;
     let mut scope = Scope::new(inputs, &definition.variables, RUNTIME_BUDGET);
     let mut annotations = Vec::new();

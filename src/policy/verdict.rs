@@ -242,8 +242,7 @@ mod tests {
         let raw = create();
         let request = Request::from_json(&raw).unwrap();
         let second = Denial { reason: Reason::Invalid, ..denial(None) };
-        let verdict =
-            Verdict { denials: vec![denial(Some("b")), second], ..Verdict::default() };
+        let verdict = Verdict { denials: vec![denial(Some("b")), second], ..Verdict::default() };
         assert_eq!(
             verdict.as_api_server(&request),
             Some(Refusal {

@@ -2,6 +2,7 @@
 //! structured merge does it: what the configuration does not say stays, sets and list-maps are
 //! merged by item, and what is atomic may not be touched at all.
 
+pub(crate) mod foreign;
 mod key;
 mod list;
 mod print;

@@ -2,10 +2,14 @@
 
 use serde_json::Value;
 
+use super::foreign::as_foreign;
 use crate::policy::problem::quoted;
 
 /// `%T`.
-pub(super) fn go_type(value: &Value) -> &'static str {
+pub(super) fn go_type(value: &Value) -> &str {
+    if let Some((go_type, _)) = as_foreign(value) {
+        return go_type;
+    }
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
@@ -19,6 +23,9 @@ pub(super) fn go_type(value: &Value) -> &'static str {
 
 /// `%v`.
 pub(super) fn go_value(value: &Value) -> String {
+    if let Some((_, shown)) = as_foreign(value) {
+        return shown.to_owned();
+    }
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::Bool(value) => value.to_string(),
@@ -36,6 +43,12 @@ pub(super) fn go_value(value: &Value) -> String {
 
 /// `%#v`.
 pub(super) fn go_quoted(value: &Value) -> String {
+    match as_foreign(value) {
+        // An enumeration's number.
+        Some(("structpb.NullValue", _)) => return "0".to_owned(),
+        Some((_, shown)) => return shown.to_owned(),
+        None => {}
+    }
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(value) => value.to_string(),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    foreign::as_foreign,
     key::Key,
     print::{go_quoted, go_type, go_value},
     schema::{Atom, ListRelation, ListType, MapType, Scalar, Schemas, TypeRef},
@@ -128,7 +129,7 @@ pub(super) enum Form<'a> {
 }
 
 pub(super) fn narrowed<'a>(atom: &'a Atom, value: Option<&Value>) -> Option<Form<'a>> {
-    let fitting = match value {
+    let fitting = match value.filter(|value| as_foreign(value).is_none()) {
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => atom.scalar.map(Form::Scalar),
         Some(Value::Array(_)) => atom.list.as_ref().map(Form::List),
         Some(Value::Object(_)) => atom.map.as_ref().map(Form::Map),
@@ -147,7 +148,7 @@ pub(super) fn scalar_fault(of: Scalar, value: &Value, prefix: &str) -> Option<Fa
         Scalar::Boolean => value.is_boolean(),
         Scalar::Untyped => !value.is_array() && !value.is_object(),
     };
-    if fits || value.is_null() {
+    if value.is_null() || (fits && as_foreign(value).is_none()) {
         return None;
     }
     Some(Fault::new(match of {
