@@ -385,6 +385,15 @@ impl<'a> Machine<'_, 'a> {
         if let Some(known) = self.bindings.memo.borrow().get(name) {
             return known.clone().map(Some);
         }
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                return Err(fail(format!(
+                    "composited variable {} fails to compile: {error}",
+                    gofmt::quote(name)
+                )));
+            }
+        };
         let depth = self.bindings.nesting.get();
         if depth >= NESTING {
             return Err(fail(format!("variables lean on each other more than {NESTING} deep")));
