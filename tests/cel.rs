@@ -449,7 +449,7 @@ fn selector(text: &str) -> String {
     match text {
         "" => String::new(),
         "spec.nodeName=n1" => "spec.nodeName = n1".to_owned(),
-        "app in (a,b),tier=x" => "app in a,b;tier = x".to_owned(),
+        "app in (a,b),tier=x" | "app in (b,a),tier=x" => "app in a,b;tier = x".to_owned(),
         other => other.to_owned(),
     }
 }

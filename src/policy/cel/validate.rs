@@ -105,18 +105,21 @@ impl Found<'_> {
             return;
         };
         match (function, literal) {
-            ("duration" | "timestamp", Literal::String(text)) => {
+            ("duration" | "timestamp", literal) => {
                 let ty = if function == "duration" { Type::Duration } else { Type::Timestamp };
-                let value = Value::String(Text::Shared(text.clone()));
-                if ops::convert(&value, &ty).is_err() {
-                    let at = usize::from(function == "timestamp");
-                    self.conversions[at]
-                        .push(Raised::at(first.at, format!("invalid {function} argument")));
-                }
-            }
-            ("duration" | "timestamp", Literal::Int(int)) => {
-                let ty = if function == "duration" { Type::Duration } else { Type::Timestamp };
-                if ops::convert(&Value::Int(*int), &ty).is_err() {
+                let fine = match literal {
+                    Literal::String(text) => {
+                        let value = Value::String(Text::Shared(text.clone()));
+                        ops::convert(&value, &ty).is_ok()
+                    }
+                    Literal::Int(int) => ops::convert(&Value::Int(*int), &ty).is_ok(),
+                    Literal::Null
+                    | Literal::Bool(_)
+                    | Literal::Uint(_)
+                    | Literal::Double(_)
+                    | Literal::Bytes(_) => false,
+                };
+                if !fine {
                     let at = usize::from(function == "timestamp");
                     self.conversions[at]
                         .push(Raised::at(first.at, format!("invalid {function} argument")));
@@ -137,7 +140,7 @@ impl Found<'_> {
         let [Expr { kind: Kind::List(elements), .. }] = args else { return };
         let mut index = 0;
         let problem = |text: String| Raised::at(at, text);
-        let used = format_string::read(format, elements.len(), problem, |piece| {
+        let used = format_string::read(format, elements.len(), true, problem, |piece| {
             let Piece::Clause(clause) = piece else { return Ok(()) };
             let element = &elements[index].0;
             index += 1;

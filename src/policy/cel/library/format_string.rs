@@ -32,9 +32,12 @@ pub(crate) enum Piece<'a> {
 }
 
 /// Reads a format string piece by piece; `next` is told every piece and may fail.
+///
+/// `ahead`: before it is evaluated, when cel-go looks at the end of the text before the arguments.
 pub(crate) fn read<E>(
     format: &str,
     arguments: usize,
+    ahead: bool,
     problem: impl Fn(String) -> E,
     mut next: impl FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<usize, E> {
@@ -52,15 +55,12 @@ pub(crate) fn read<E>(
             at += 2;
             continue;
         }
-        if at + 1 >= bytes.len() && used < arguments {
+        let ends = at + 1 >= bytes.len();
+        if ends && (used < arguments || ahead) {
             return Err(problem("unexpected end of string".to_owned()));
         }
         if used >= arguments {
-            return Err(problem(if at + 1 >= bytes.len() && arguments == usize::MAX {
-                "unexpected end of string".to_owned()
-            } else {
-                format!("index {used} out of range")
-            }));
+            return Err(problem(format!("index {used} out of range")));
         }
         let (length, clause) = clause(&bytes[at + 1..])
             .map_err(|e| problem(format!("could not parse formatting clause: {e}")))?;
@@ -134,7 +134,7 @@ pub(crate) fn format<'a>(_: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<
     let [Value::String(format), Value::List(list)] = args else { return Err(no_overload()) };
     let mut out: Vec<u8> = Vec::new();
     let mut index = 0;
-    read(format, list.len(), fail, |piece| {
+    read(format, list.len(), false, fail, |piece| {
         match piece {
             Piece::Text(text) => out.extend_from_slice(text),
             Piece::Clause(clause) => {
@@ -290,6 +290,7 @@ fn fixed(number: f64, precision: usize) -> String {
     if let Some(text) = special(number) {
         return text.to_owned();
     }
+    // x/text prints no more digits than this many beyond those of the number.
     let plain = format!("{number:.precision$}");
     let (sign, digits) = match plain.strip_prefix('-') {
         Some(digits) if number != 0.0 => ("-", digits),

@@ -37,10 +37,10 @@ static FORMATS: [(&str, NamedFormat); 13] = [
     ("dns1035LabelPrefix", format("DNS1035LabelPrefix", 30, |s| label_1035(&masked(s)))),
     ("labelValue", format("LabelValue", 40, label_value)),
     ("uri", format("URI", 1103, uri)),
-    ("uuid", format("uuid", 79, |s| unless(is_uuid(s), "does not match the UUID format"))),
+    ("uuid", format("uuid", 70, |s| unless(is_uuid(s), "does not match the UUID format"))),
     ("byte", format("byte", 84, |s| unless(is_base64(s), "invalid base64"))),
-    ("date", format("date", 77, |s| unless(is_date(s), "invalid date"))),
-    ("datetime", format("datetime", 77, |s| unless(is_date_time(s), "invalid datetime"))),
+    ("date", format("date", 71, |s| unless(is_date(s), "invalid date"))),
+    ("datetime", format("datetime", 71, |s| unless(is_date_time(s), "invalid datetime"))),
 ];
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -102,8 +102,8 @@ fn unless(fine: bool, problem: &str) -> Vec<String> {
     if fine { Vec::new() } else { vec![problem.to_owned()] }
 }
 
-fn too_long(given: &str, most: usize, prefix: &str) -> Option<String> {
-    (given.len() > most).then(|| format!("{prefix}must be no more than {most} bytes"))
+fn too_long(given: &str, most: usize, unit: &str) -> Option<String> {
+    (given.len() > most).then(|| format!("must be no more than {most} {unit}"))
 }
 
 fn pattern_problem(problem: &str, pattern: &str, examples: &[&str]) -> String {
@@ -137,7 +137,7 @@ fn matches_subdomain(given: &str) -> bool {
 }
 
 fn label(given: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(given, 63, "").into_iter().collect();
+    let mut problems: Vec<String> = too_long(given, 63, "characters").into_iter().collect();
     if !matches_label(given, alphanumeric) {
         problems.push(if matches_subdomain(given) {
             "must not contain dots".to_owned()
@@ -150,7 +150,12 @@ fn label(given: &str) -> Vec<String> {
 }
 
 fn subdomain(given: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(given, 253, "").into_iter().collect();
+    subdomain_in(given, "characters")
+}
+
+/// Kubernetes has two copies of this, with one word between them.
+fn subdomain_in(given: &str, unit: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(given, 253, unit).into_iter().collect();
     if !matches_subdomain(given) {
         let what = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
         problems.push(pattern_problem(what, SUBDOMAIN, &["example.com"]));
@@ -159,7 +164,7 @@ fn subdomain(given: &str) -> Vec<String> {
 }
 
 fn label_1035(given: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(given, 63, "").into_iter().collect();
+    let mut problems: Vec<String> = too_long(given, 63, "characters").into_iter().collect();
     if !matches_label(given, u8::is_ascii_lowercase) {
         let what = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
         problems.push(pattern_problem(what, LABEL_1035, &["my-name", "abc-123"]));
@@ -195,7 +200,9 @@ fn qualified_name(given: &str) -> Vec<String> {
             if prefix.is_empty() {
                 problems.push("prefix part must be non-empty".to_owned());
             } else {
-                problems.extend(subdomain(prefix).into_iter().map(|p| format!("prefix part {p}")));
+                problems.extend(
+                    subdomain_in(prefix, "bytes").into_iter().map(|p| format!("prefix part {p}")),
+                );
             }
             name
         }
@@ -209,7 +216,7 @@ fn qualified_name(given: &str) -> Vec<String> {
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
     }
-    problems.extend(too_long(name, 63, "name part "));
+    problems.extend(too_long(name, 63, "bytes").map(|p| format!("name part {p}")));
     if !matches_key(name) {
         problems.push(format!("name part {}", key_problem()));
     }
@@ -217,7 +224,7 @@ fn qualified_name(given: &str) -> Vec<String> {
 }
 
 fn label_value(given: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(given, 63, "").into_iter().collect();
+    let mut problems: Vec<String> = too_long(given, 63, "bytes").into_iter().collect();
     if !given.is_empty() && !matches_key(given) {
         let what = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
         let pattern = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
