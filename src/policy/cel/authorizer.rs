@@ -61,6 +61,8 @@ pub struct ResourceAttributes {
 pub struct Decision {
     /// Allowed, rather than denied or without opinion.
     pub allowed: bool,
+    /// Denied, rather than without opinion.
+    pub denied: bool,
     /// Why.
     pub reason: String,
     /// The authorizer failed.

@@ -360,13 +360,13 @@ impl Checker<'_> {
         }
     }
 
-    fn join(&mut self, at: usize, previous: Option<Type>, current: Type) -> Type {
+    /// Mixed literals are `dyn` here; the validators refuse them afterwards.
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else { return current };
         if self.unifier.assignable(&previous, &current) {
             return most_general(&previous, &current).clone();
         }
-        self.mismatch(at, &previous, &current);
-        Type::Error
+        Type::Dyn
     }
 
     fn list(&mut self, expr: &mut Expr) {
@@ -376,7 +376,7 @@ impl Checker<'_> {
         for (element, optional) in elements {
             self.check(element);
             let ty = self.unwrapped(element, *optional);
-            joined = Some(self.join(element.at, joined, ty));
+            joined = Some(self.join(joined, ty));
         }
         let element = joined.unwrap_or_else(|| self.unifier.fresh());
         self.checked.types[id] = Some(Type::list(element));
@@ -389,10 +389,10 @@ impl Checker<'_> {
         for MapEntry { key, value, optional } in entries {
             self.check(key);
             let ty = self.type_of(key);
-            keys = Some(self.join(key.at, keys, ty));
+            keys = Some(self.join(keys, ty));
             self.check(value);
             let ty = self.unwrapped(value, *optional);
-            values = Some(self.join(value.at, values, ty));
+            values = Some(self.join(values, ty));
         }
         let key = keys.unwrap_or_else(|| self.unifier.fresh());
         let value = values.unwrap_or_else(|| self.unifier.fresh());

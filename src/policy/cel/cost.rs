@@ -2,6 +2,7 @@
 
 use super::{
     error::{Error, Failure},
+    eval::go_type,
     library::Opaque,
     plan::{Call, Cost},
     value::{Map, Value},
@@ -199,7 +200,10 @@ fn estimator_size(value: &Value<'_>) -> u64 {
     reason = "the formula is cel-go's"
 )]
 fn list(by: f64, size: u64) -> u64 {
-    ((size as f64 * by) as u64).saturating_add(11)
+    let product = size as f64 * by;
+    // A negative depth wraps around, as Go's conversion does.
+    let cost = if product < 0.0 { (product as i64).cast_unsigned() } else { product as u64 };
+    cost.wrapping_add(11)
 }
 
 fn list_self(value: Option<&Value<'_>>) -> u64 {
@@ -238,12 +242,28 @@ fn deep(value: &Value<'_>) -> u64 {
     }
 }
 
-/// Some of cel-go's trackers panic on an error where they expect a list, and the API server says so.
-pub(crate) fn panics(cost: Cost, _error: &Error) -> Option<Error> {
+/// Some of cel-go's trackers panic on arguments of the wrong type, and the API server says so.
+/// `failed`: the argument that is an error.
+pub(crate) fn panics(cost: Cost, args: &[Value<'_>], failed: Option<usize>) -> Option<Error> {
+    let internal =
+        |text: String| Some(Error::new(Failure::Internal(format!("interface conversion: {text}"))));
     match cost {
-        Cost::ListSelf(_) => Some(Error::new(Failure::Internal(
-            "interface conversion: *types.Err is not traits.Lister: missing method Add".to_owned(),
-        ))),
+        Cost::ListSelf(at) => match args.get(at) {
+            _ if failed == Some(at) => {
+                internal("*types.Err is not traits.Lister: missing method Add".to_owned())
+            }
+            Some(Value::List(_)) | None => None,
+            Some(other) => {
+                let method = if is_adder(other) { "Contains" } else { "Add" };
+                let found = go_type(other, false);
+                internal(format!("{found} is not traits.Lister: missing method {method}"))
+            }
+        },
+        Cost::ListFlatten => match args.get(1) {
+            _ if failed == Some(1) => internal("ref.Val is *types.Err, not types.Int".to_owned()),
+            Some(Value::Int(_)) | None => None,
+            Some(other) => internal(format!("ref.Val is {}, not types.Int", go_type(other, false))),
+        },
         Cost::Fixed(_)
         | Cost::Traverse(_)
         | Cost::InList
@@ -258,8 +278,21 @@ pub(crate) fn panics(cost: Cost, _error: &Error) -> Option<Error> {
         | Cost::ContainsCidr { .. }
         | Cost::Validate
         | Cost::ListResult
-        | Cost::ListFlatten
         | Cost::Sets(_)
         | Cost::Extension => None,
     }
+}
+
+fn is_adder(value: &Value<'_>) -> bool {
+    matches!(
+        value,
+        Value::String(_)
+            | Value::Bytes(_)
+            | Value::Int(_)
+            | Value::Uint(_)
+            | Value::Double(_)
+            | Value::Duration(_)
+            | Value::Timestamp(_)
+            | Value::List(_)
+    )
 }

@@ -385,6 +385,15 @@ impl<'a> Machine<'_, 'a> {
         if let Some(known) = self.bindings.memo.borrow().get(name) {
             return known.clone().map(Some);
         }
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                return Err(fail(format!(
+                    "composited variable {} fails to compile: {error}",
+                    gofmt::quote(name)
+                )));
+            }
+        };
         let depth = self.bindings.nesting.get();
         if depth >= NESTING {
             return Err(fail(format!("variables lean on each other more than {NESTING} deep")));
@@ -550,7 +559,7 @@ impl<'a> Machine<'_, 'a> {
                         Ok(value) => values.push(value),
                         Err(error) if at == last && error.is_value() => {
                             values.push(Value::Bool(false));
-                            return self.failed(call, &values, error);
+                            return self.failed(call, &values, at, error);
                         }
                         Err(error) => return Err(error),
                     }
@@ -563,7 +572,7 @@ impl<'a> Machine<'_, 'a> {
     fn unary(&mut self, call: &'a Call, a: Res<'a>) -> Res<'a> {
         match a {
             Ok(value) => self.invoke(call, &[value]),
-            Err(error) if error.is_value() => self.failed(call, &[Value::Bool(false)], error),
+            Err(error) if error.is_value() => self.failed(call, &[Value::Bool(false)], 0, error),
             Err(stop) => Err(stop),
         }
     }
@@ -572,17 +581,17 @@ impl<'a> Machine<'_, 'a> {
         match (a, b) {
             (Ok(a), Ok(b)) => self.invoke(call, &[a, b]),
             (_, Err(stop)) if !stop.is_value() => Err(stop),
-            (Ok(a), Err(error)) => self.failed(call, &[a, Value::Bool(false)], error),
-            (Err(error), Ok(b)) => self.failed(call, &[Value::Bool(false), b], error),
+            (Ok(a), Err(error)) => self.failed(call, &[a, Value::Bool(false)], 1, error),
+            (Err(error), Ok(b)) => self.failed(call, &[Value::Bool(false), b], 0, error),
             (Err(error), Err(_)) => {
-                self.failed(call, &[Value::Bool(false), Value::Bool(false)], error)
+                self.failed(call, &[Value::Bool(false), Value::Bool(false)], 0, error)
             }
         }
     }
 
     /// An argument failed: the call is charged for, an error counting as a value of size 1.
-    fn failed(&mut self, call: &'a Call, args: &[Value<'a>], error: Error) -> Res<'a> {
-        if let Some(panic) = cost::panics(call.cost, &error) {
+    fn failed(&mut self, call: &'a Call, args: &[Value<'a>], at: usize, error: Error) -> Res<'a> {
+        if let Some(panic) = cost::panics(call.cost, args, Some(at)) {
             return Err(panic);
         }
         let cost = cost::of(call, args, None);
@@ -596,6 +605,9 @@ impl<'a> Machine<'_, 'a> {
             && !stop.is_value()
         {
             return result;
+        }
+        if let Some(panic) = cost::panics(call.cost, args, None) {
+            return Err(panic);
         }
         let cost = cost::of(call, args, result.as_ref().ok());
         self.charge(cost)?;

@@ -106,6 +106,17 @@ impl Lowering<'_> {
                 }
                 return Ok(Node::Const(Value::Type(Arc::new(ty.clone()))));
             }
+            // cel-go takes every name of type `type` for the name of a type.
+            Some(Name::Variable(name))
+                if matches!(self.checked.types[expr.id], Some(Type::Type(_))) =>
+            {
+                return match self.environment.type_named(name) {
+                    Some(ty) if !matches!(ty, Type::Struct(_)) => {
+                        Ok(Node::Const(Value::Type(Arc::new(ty))))
+                    }
+                    _ => Err(format!("reference to undefined type: {name}")),
+                };
+            }
             Some(Name::Variable(name)) => match self.scopes.iter().rev().find(|(n, _)| n == name) {
                 Some((_, slot)) => Base::Local(*slot),
                 None => Base::Global(global(name)?),

@@ -24,6 +24,7 @@ mod parse;
 mod plan;
 mod program;
 mod regexp;
+pub mod shape;
 mod source;
 mod suggest;
 mod table;
@@ -50,3 +51,9 @@ pub const PER_CALL_LIMIT: u64 = 1_000_000;
 pub const RUNTIME_BUDGET: u64 = 10_000_000;
 /// The budget of match conditions.
 pub const MATCH_CONDITIONS_BUDGET: u64 = 2_500_000;
+
+/// A value as Go prints it, which is how messages show it.
+#[must_use]
+pub fn display(value: &Value<'_>) -> String {
+    gofmt::plain(value)
+}

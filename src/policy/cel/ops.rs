@@ -1,7 +1,7 @@
 //! Operators on values: equality, order, arithmetic, conversions.
 
 use super::{
-    error::{Error, fail, no_overload},
+    error::{Error, Failure, fail, no_overload},
     gofmt, time,
     types::Type,
     value::{List, Map, Object, Text, Value},
@@ -330,6 +330,13 @@ pub fn contains<'a>(element: &Value<'_>, container: &Value<'_>) -> Res<'a> {
     match container {
         Value::List(list) => Ok(Value::Bool(list.iter().any(|item| equal(element, &item)))),
         Value::Map(Map::Variables) => Err(no_overload()),
+        Value::Map(Map::Owned(entries))
+            if matches!(element, Value::Bytes(_)) && !entries.list.is_empty() =>
+        {
+            Err(Error::new(Failure::Internal(
+                "runtime error: hash of unhashable type types.Bytes".to_owned(),
+            )))
+        }
         Value::Map(map) => Ok(Value::Bool(map.find(element).is_some())),
         _ => Err(no_overload()),
     }
@@ -410,12 +417,26 @@ fn go_float(text: &str) -> Option<f64> {
         let value = hex_float(hex)?;
         return Some(if text.starts_with('-') { -value } else { value });
     }
-    let allowed = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
-    if unsigned.is_empty() || !unsigned.bytes().all(allowed) {
+    let allowed =
+        |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-' | b'_');
+    if unsigned.is_empty() || !unsigned.bytes().all(allowed) || !underscores_fit(unsigned) {
         return None;
     }
-    let value: f64 = text.parse().ok()?;
+    let value: f64 = text.replace('_', "").parse().ok()?;
     value.is_finite().then_some(value)
+}
+
+/// Underscores only between digits.
+fn underscores_fit(text: &str) -> bool {
+    let mut before = b'!';
+    for b in text.bytes() {
+        let digit = b.is_ascii_digit();
+        if (b == b'_' && before != b'0') || (before == b'_' && !digit) {
+            return false;
+        }
+        before = if digit { b'0' } else { b };
+    }
+    before != b'_'
 }
 
 /// `1.8p3` after `0x`.

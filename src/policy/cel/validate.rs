@@ -3,7 +3,8 @@
 use super::{
     ast::{Expr, Kind, Literal},
     check::Checked,
-    library, ops, regexp,
+    library::format_string::{self, Clause, Piece},
+    ops, regexp,
     source::Raised,
     types::Type,
     value::{Text, Value},
@@ -18,6 +19,7 @@ pub(crate) fn validate(root: &Expr, checked: &Checked) -> Vec<Raised> {
         lists: Vec::new(),
         maps: Vec::new(),
         formats: Vec::new(),
+        exempt: 0,
     };
     found.walk(root);
     let Found { conversions: [durations, timestamps], patterns, lists, maps, formats, .. } = found;
@@ -39,6 +41,8 @@ struct Found<'a> {
     lists: Vec<Raised>,
     maps: Vec<Raised>,
     formats: Vec<Raised>,
+    /// How many calls of `format` this is inside of: their lists may be mixed.
+    exempt: usize,
 }
 
 impl Found<'_> {
@@ -51,22 +55,32 @@ impl Found<'_> {
             Kind::Literal(_) | Kind::Ident(_) => {}
             Kind::Select { operand, .. } => self.walk(operand),
             Kind::Call { function, target, args } => {
-                self.call(function, target.as_deref(), args);
+                self.call(function, args);
+                let exempt = &**function == "format";
+                if exempt && let Some(target) = target {
+                    self.format(expr.at, target, args);
+                }
+                self.exempt += usize::from(exempt);
                 if let Some(target) = target {
                     self.walk(target);
                 }
                 for arg in args {
                     self.walk(arg);
                 }
+                self.exempt -= usize::from(exempt);
             }
             Kind::List(elements) => {
-                self.list(elements);
+                if self.exempt == 0 {
+                    self.list(elements);
+                }
                 for (element, _) in elements {
                     self.walk(element);
                 }
             }
             Kind::Map(entries) => {
-                self.map(entries);
+                if self.exempt == 0 {
+                    self.map(entries);
+                }
                 for entry in entries {
                     self.walk(&entry.key);
                     self.walk(&entry.value);
@@ -85,24 +99,27 @@ impl Found<'_> {
         }
     }
 
-    fn call(&mut self, function: &str, target: Option<&Expr>, args: &[Expr]) {
+    fn call(&mut self, function: &str, args: &[Expr]) {
         let Some(first) = args.first() else { return };
         let Kind::Literal(literal) = &first.kind else {
             return;
         };
         match (function, literal) {
-            ("duration" | "timestamp", Literal::String(text)) => {
+            ("duration" | "timestamp", literal) => {
                 let ty = if function == "duration" { Type::Duration } else { Type::Timestamp };
-                let value = Value::String(Text::Shared(text.clone()));
-                if ops::convert(&value, &ty).is_err() {
-                    let at = usize::from(function == "timestamp");
-                    self.conversions[at]
-                        .push(Raised::at(first.at, format!("invalid {function} argument")));
-                }
-            }
-            ("duration" | "timestamp", Literal::Int(int)) => {
-                let ty = if function == "duration" { Type::Duration } else { Type::Timestamp };
-                if ops::convert(&Value::Int(*int), &ty).is_err() {
+                let fine = match literal {
+                    Literal::String(text) => {
+                        let value = Value::String(Text::Shared(text.clone()));
+                        ops::convert(&value, &ty).is_ok()
+                    }
+                    Literal::Int(int) => ops::convert(&Value::Int(*int), &ty).is_ok(),
+                    Literal::Null
+                    | Literal::Bool(_)
+                    | Literal::Uint(_)
+                    | Literal::Double(_)
+                    | Literal::Bytes(_) => false,
+                };
+                if !fine {
                     let at = usize::from(function == "timestamp");
                     self.conversions[at]
                         .push(Raised::at(first.at, format!("invalid {function} argument")));
@@ -115,7 +132,59 @@ impl Found<'_> {
             }
             _ => {}
         }
-        let _ = target;
+    }
+
+    /// A constant format string with a list literal is checked against the types in the list.
+    fn format(&mut self, at: usize, target: &Expr, args: &[Expr]) {
+        let Kind::Literal(Literal::String(format)) = &target.kind else { return };
+        let [Expr { kind: Kind::List(elements), .. }] = args else { return };
+        let mut index = 0;
+        let problem = |text: String| Raised::at(at, text);
+        let used = format_string::read(format, elements.len(), true, problem, |piece| {
+            let Piece::Clause(clause) = piece else { return Ok(()) };
+            let element = &elements[index].0;
+            index += 1;
+            match self.refused(clause, element) {
+                None => Ok(()),
+                Some(bad) => {
+                    let refusal = clause.refusal(self.type_of(bad).runtime_name());
+                    Err(Raised::at(bad.at, format!("error during formatting: {refusal}")))
+                }
+            }
+        });
+        match used {
+            Err(raised) => self.formats.push(raised),
+            Ok(used) if elements.len() > used => self.formats.push(Raised::at(
+                at,
+                format!(
+                    "too many arguments supplied to string.format (expected {used}, got {})",
+                    elements.len()
+                ),
+            )),
+            Ok(_) => {}
+        }
+    }
+
+    /// The first expression that the clause does not take, looking into literals.
+    fn refused<'e>(&self, clause: Clause, expr: &'e Expr) -> Option<&'e Expr> {
+        if !takes(clause, &self.type_of(expr)) {
+            return Some(expr);
+        }
+        if clause != Clause::String {
+            return None;
+        }
+        match &expr.kind {
+            Kind::List(elements) => elements.iter().find_map(|(e, _)| self.refused(clause, e)),
+            Kind::Map(entries) => entries.iter().find_map(|entry| {
+                self.refused(clause, &entry.key).or_else(|| self.refused(clause, &entry.value))
+            }),
+            Kind::Literal(_)
+            | Kind::Ident(_)
+            | Kind::Select { .. }
+            | Kind::Call { .. }
+            | Kind::Struct { .. }
+            | Kind::Comprehension(_) => None,
+        }
     }
 
     fn list(&mut self, elements: &[(Expr, bool)]) {
@@ -165,7 +234,32 @@ fn mismatch(expr: &Expr, expected: &Type, found: &Type) -> Raised {
     Raised::at(expr.at, text)
 }
 
-#[allow(dead_code, reason = "used once format strings are validated")]
-fn unused() {
-    let _ = library::singleton("sort");
+/// Whether a clause takes values of a type, as far as that is known.
+fn takes(clause: Clause, ty: &Type) -> bool {
+    if ty.is_dyn() {
+        return true;
+    }
+    match clause {
+        Clause::Decimal | Clause::Octal => matches!(ty, Type::Int | Type::Uint),
+        Clause::Fixed(_) | Clause::Scientific(_) => matches!(ty, Type::Double | Type::String),
+        Clause::Binary => matches!(ty, Type::Int | Type::Uint | Type::Bool),
+        Clause::Hex { .. } => {
+            matches!(ty, Type::Int | Type::Uint | Type::String | Type::Bytes)
+        }
+        Clause::String => matches!(
+            ty,
+            Type::List(_)
+                | Type::Map(_)
+                | Type::Int
+                | Type::Uint
+                | Type::Double
+                | Type::Bool
+                | Type::String
+                | Type::Timestamp
+                | Type::Bytes
+                | Type::Duration
+                | Type::Type(_)
+                | Type::Null
+        ),
+    }
 }

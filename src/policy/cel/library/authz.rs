@@ -5,6 +5,7 @@ use crate::policy::cel::{
     authorizer::{Answer, Question, ResourceAttributes, Subject},
     error::{Error, Failure, fail, no_overload},
     eval::{Machine, opaque},
+    gofmt::quote,
     value::Value,
 };
 use std::sync::Arc;
@@ -34,6 +35,35 @@ pub struct GroupCheck {
 pub struct ResourceCheck {
     subject: Subject,
     resource: ResourceAttributes,
+}
+
+impl PathCheck {
+    pub(crate) fn describe(&self) -> String {
+        format!("path={}", quote(&self.path))
+    }
+}
+
+impl GroupCheck {
+    pub(crate) fn describe(&self) -> String {
+        format!("group={}", quote(&self.group))
+    }
+}
+
+impl ResourceCheck {
+    pub(crate) fn describe(&self) -> String {
+        let r = &self.resource;
+        [
+            ("group", &r.group),
+            ("resource", &r.resource),
+            ("subresource", &r.subresource),
+            ("namespace", &r.namespace),
+            ("name", &r.name),
+            ("fieldSelector", &r.field_selector),
+            ("labelSelector", &r.label_selector),
+        ]
+        .map(|(key, value)| format!("{key}={}", quote(value)))
+        .join(" ")
+    }
 }
 
 /// The value of the variable `authorizer`.

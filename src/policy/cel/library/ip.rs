@@ -165,7 +165,7 @@ fn parse_v6(raw: &str) -> Result<(IpAddr, bool), String> {
     while at < 16 {
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         if digits > 4 {
-            let what = "each group must have 4 or fewer digits";
+            let what = "each group must have 4 or less digits";
             return Err(message(raw, what, Some(rest)));
         }
         if digits == 0 {

@@ -122,6 +122,32 @@ impl Opaque {
         }
     }
 
+    /// The value for people: what is asked so far, or the decision, of the authorizer's values.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Authorizer(_) => "authorizer".to_owned(),
+            Self::PathCheck(check) => check.describe(),
+            Self::GroupCheck(check) => check.describe(),
+            Self::ResourceCheck(check) => check.describe(),
+            Self::Decision(decision) => {
+                let verdict = match (decision.allowed, decision.denied) {
+                    (true, _) => "allow",
+                    (false, true) => "deny",
+                    (false, false) => "noOpinion",
+                };
+                let reason = super::gofmt::quote(&decision.reason);
+                format!("decision={verdict} reason={reason}")
+            }
+            Self::Ip(_)
+            | Self::Cidr(_)
+            | Self::Url(_)
+            | Self::Quantity(..)
+            | Self::Semver(_)
+            | Self::Format(_) => self.plain(),
+        }
+    }
+
     /// For costs: octets of an address, else 1.
     #[must_use]
     pub fn size(&self) -> u64 {
