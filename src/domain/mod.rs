@@ -1,4 +1,5 @@
 //! What is true of bare metal, whatever stores or serves it. No Kubernetes client, no async, no clock.
+pub mod bmc;
 pub mod kubernetes_name;
 pub mod mac;
 #[cfg(test)]
