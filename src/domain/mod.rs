@@ -1,7 +1,9 @@
 //! What is true of bare metal, whatever stores or serves it. No Kubernetes client, no async, no clock.
 pub mod bmc;
+pub mod host_status;
 pub mod kubernetes_name;
 pub mod mac;
+pub mod provisioning_state;
 #[cfg(test)]
 mod testing;
 pub mod text;
