@@ -3,6 +3,7 @@ pub mod bmc;
 pub mod host_status;
 pub mod kubernetes_name;
 pub mod mac;
+pub mod node_reuse;
 pub mod provisioning_state;
 #[cfg(test)]
 mod testing;
