@@ -1,4 +1,5 @@
 //! What is true of bare metal, whatever stores or serves it. No Kubernetes client, no async, no clock.
+pub mod automated_cleaning;
 pub mod bmc;
 pub mod host_status;
 pub mod kubernetes_name;
