@@ -6,6 +6,7 @@ pub mod kubernetes_name;
 pub mod mac;
 pub mod node_reuse;
 pub mod provisioning_state;
+pub mod remediation;
 #[cfg(test)]
 mod testing;
 pub mod text;
