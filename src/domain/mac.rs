@@ -205,7 +205,8 @@ mod tests {
     )]
     #[case::surrounding_space(
         " 525400abcdef",
-        "` 525400abcdef` is not a row of hexadecimal digits, a MAC is written like `52:54:00:12:34:56`"
+        "` 525400abcdef` is not a row of hexadecimal digits, a MAC is written like \
+         `52:54:00:12:34:56`"
     )]
     fn what_is_wrong_is_said(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(text.parse::<Mac>().unwrap_err().to_string(), expected);

@@ -1,5 +1,5 @@
-//! `ProvisioningState`: what is being done with a host, and which state may follow which, as a table.
-//! The states are Metal3's, with one more from the host discovery proposal: `importing`.
+//! `ProvisioningState`: what is being done with a host, and which state may follow which, as a
+//! table. The states are Metal3's, with one more from the host discovery proposal: `importing`.
 
 use ProvisioningState as State;
 use strum::{Display, EnumIter, EnumString, VariantNames};

@@ -39,7 +39,8 @@ pub enum HostError {
     },
     /// An interface that is known by another name on each machine.
     #[error(
-        "{given} has a zone, which names an interface of one machine only, leave out `%` and all after it"
+        "{given} has a zone, which names an interface of one machine only, leave out `%` and all \
+         after it"
     )]
     Zone {
         /// The address with its zone.

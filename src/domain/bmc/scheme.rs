@@ -268,7 +268,8 @@ mod tests {
     )]
     #[case::idrac_virtualmedia(
         "idrac-virtualmedia",
-        "idrac idrac-redfish-virtual-media idrac-redfish idrac-redfish idrac-redfish redfish redfish iso secure"
+        "idrac idrac-redfish-virtual-media idrac-redfish idrac-redfish idrac-redfish redfish \
+         redfish iso secure"
     )]
     fn the_rows_are_those_of_metal3(#[case] scheme: Scheme, #[case] expected: &str) {
         let driver = scheme.driver();
@@ -346,11 +347,13 @@ mod tests {
     )]
     #[case::transport_of_ipmi(
         "ipmi+https",
-        "`ipmi+https` is not a kind of BMC, only Redfish is followed by a transport, `+http` or `+https`"
+        "`ipmi+https` is not a kind of BMC, only Redfish is followed by a transport, `+http` or \
+         `+https`"
     )]
     #[case::no_transport(
         "redfish+ftp",
-        "`redfish+ftp` is not a kind of BMC, only Redfish is followed by a transport, `+http` or `+https`"
+        "`redfish+ftp` is not a kind of BMC, only Redfish is followed by a transport, `+http` or \
+         `+https`"
     )]
     #[case::misspelt(
         "redfsh",

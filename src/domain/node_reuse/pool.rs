@@ -39,7 +39,8 @@ pub enum Pool {
 pub enum PoolError {
     /// It does not say whether of a control plane or of a MachineDeployment.
     #[error(
-        "{given} does not name a pool, which is written `cp-<control plane>` or `md-<MachineDeployment>`"
+        "{given} does not name a pool, which is written `cp-<control plane>` or \
+         `md-<MachineDeployment>`"
     )]
     NoPrefix {
         /// The value.
@@ -55,8 +56,8 @@ pub enum PoolError {
 
 impl Pool {
     /// The value of [`LABEL`] on a host of this pool: `cp-<name>` or `md-<name>`. A name that does
-    /// not fit is cut, and ends in the hash of the whole of it, so that it is the same each time and
-    /// another for every name.
+    /// not fit is cut, and ends in the hash of the whole of it, so that it is the same each time
+    /// and another for every name.
     #[must_use]
     pub fn label_value(&self) -> String {
         let (prefix, name) = match self {
@@ -183,11 +184,13 @@ mod tests {
     #[rstest]
     #[case::no_prefix(
         "pool1",
-        "`pool1` does not name a pool, which is written `cp-<control plane>` or `md-<MachineDeployment>`"
+        "`pool1` does not name a pool, which is written `cp-<control plane>` or \
+         `md-<MachineDeployment>`"
     )]
     #[case::no_name(
         "md-",
-        "`md-` does not name a pool, which is written `cp-<control plane>` or `md-<MachineDeployment>`"
+        "`md-` does not name a pool, which is written `cp-<control plane>` or \
+         `md-<MachineDeployment>`"
     )]
     #[case::shortened(
         "md-a_0123456789",
@@ -215,12 +218,14 @@ mod tests {
         fn names_that_differ_only_behind_the_cut_have_different_labels(
             start in "[a-z]{60}", one in "[a-z]{1,20}", other in "[a-z]{1,20}",
         ) {
-            let labels = [&one, &other].map(|end| control_plane(&format!("{start}{end}")).label_value());
-            prop_assert_eq!(one == other, labels[0] == labels[1]);
+            let label = |end: &str| control_plane(&format!("{start}{end}")).label_value();
+            prop_assert_eq!(one == other, label(&one) == label(&other));
         }
 
         #[test]
-        fn a_short_name_is_not_changed_and_is_read_back(name in "[a-z0-9]([a-z0-9.-]{0,58}[a-z0-9])?") {
+        fn a_short_name_is_not_changed_and_is_read_back(
+            name in "[a-z0-9]([a-z0-9.-]{0,58}[a-z0-9])?",
+        ) {
             let pool = machine_deployment(&name);
             prop_assert_eq!(pool.label_value(), format!("md-{name}"));
             prop_assert_eq!(pool.label_value().parse(), Ok(pool));

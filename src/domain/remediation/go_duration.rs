@@ -1,5 +1,5 @@
-//! Go's way to write a duration, as in the proposal's `timeout: 300s`, for the `timeoutSeconds` that
-//! took its place.
+//! Go's way to write a duration, as in the proposal's `timeout: 300s`, for the `timeoutSeconds`
+//! that took its place.
 
 use thiserror::Error;
 
@@ -184,7 +184,8 @@ mod tests {
     #[case::too_long("2147483648s", "`2147483648s` is too long, a timeout is at most 2147483647 s")]
     #[case::beyond_all_numbers(
         "999999999999999999999999999999999999999999h",
-        "`999999999999999999999999999999999999999999h` is too long, a timeout is at most 2147483647 s"
+        "`999999999999999999999999999999999999999999h` is too long, a timeout is at most \
+         2147483647 s"
     )]
     fn what_is_wrong_is_said(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(whole_seconds(text).unwrap_err().to_string(), expected);
@@ -198,13 +199,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hours_minutes_and_seconds_add_up(hours in 0..1000_i32, minutes in 0..60_i32, seconds in 0..60_i32) {
+        fn hours_minutes_and_seconds_add_up(
+            hours in 0..1000_i32, minutes in 0..60_i32, seconds in 0..60_i32,
+        ) {
             let text = format!("{hours}h{minutes}m{seconds}s");
             prop_assert_eq!(whole_seconds(&text), Ok(hours * 3600 + minutes * 60 + seconds));
         }
 
         #[test]
-        fn no_text_panics_and_no_duration_is_negative(text in hostile("([0-9.]{1,20}(h|m|s|ms|µs)){1,3}")) {
+        fn no_text_panics_and_no_duration_is_negative(
+            text in hostile("([0-9.]{1,20}(h|m|s|ms|µs)){1,3}"),
+        ) {
             if let Ok(seconds) = whole_seconds(&text) {
                 prop_assert!(seconds >= 0);
             }

@@ -3,7 +3,8 @@
 /// On a Metal3Remediation, while its Node is fenced.
 pub const FINALIZER: &str = "metal3remediation.infrastructure.cluster.x-k8s.io";
 
-/// On a Metal3Remediation: the annotations of a Node that was deleted to fence it, as a JSON object.
+/// On a Metal3Remediation: the annotations of a Node that was deleted to fence it, as a JSON
+/// object.
 pub const NODE_ANNOTATIONS_BACKUP: &str = "remediation.metal3.io/node-annotations-backup";
 
 /// On a Metal3Remediation: the labels of a Node that was deleted to fence it, as a JSON object.

@@ -1,8 +1,8 @@
-//! Proposal 3, remediation: a machine that Cluster API finds unhealthy has its host switched off and
-//! on again, a few times if need be, before it is given up. Meanwhile its Node is fenced, so that its
-//! workload moves; when nothing helped, the host is marked unhealthy and the Machine left to its
-//! owner to replace. The kinds are `api::{metal3remediation, metal3remediationtemplate}`, the history
-//! that outlives them `api::hosthistory`; the remediation controller does the work.
+//! Proposal 3, remediation: a machine that Cluster API finds unhealthy has its host switched off
+//! and on again, a few times if need be, before it is given up. Meanwhile its Node is fenced, so
+//! that its workload moves; when nothing helped, the host is marked unhealthy and the Machine left
+//! to its owner to replace. The kinds are `api::{metal3remediation, metal3remediationtemplate}`,
+//! the history that outlives them `api::hosthistory`; the remediation controller does the work.
 
 mod go_duration;
 mod marks;

@@ -166,10 +166,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_strategy_is_within_bounds(
-            retry_limit: Option<i32>, timeout_seconds: Option<i32>,
-        ) {
-            if let Ok(strategy) = Strategy::new(StrategyType::Reboot, retry_limit, timeout_seconds) {
+        fn a_strategy_is_within_bounds(retry_limit: Option<i32>, timeout_seconds: Option<i32>) {
+            let made = Strategy::new(StrategyType::Reboot, retry_limit, timeout_seconds);
+            if let Ok(strategy) = made {
                 prop_assert!(strategy.retry_limit() >= MIN_RETRY_LIMIT);
                 prop_assert!(strategy.timeout() >= MIN_TIMEOUT);
             }
