@@ -10,6 +10,7 @@
 //! | 2, automated cleaning | [`automated_cleaning`] |
 //! | 3, remediation | [`remediation`] |
 //! | 4, metadata per node | [`metadata`] |
+//! | 5, host discovery | [`host_discovery`] |
 //!
 //! What they share is a file each: addresses ([`mac`], [`bmc`]), the host's state
 //! ([`provisioning_state`], [`host_status`]), and how values are written ([`kubernetes_name`],
@@ -17,6 +18,7 @@
 
 pub mod automated_cleaning;
 pub mod bmc;
+pub mod host_discovery;
 pub mod host_status;
 pub mod kubernetes_name;
 pub mod mac;
