@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod control_plane;
 pub mod documentation;
 pub mod go;
+pub mod http;
 pub mod ironward;
 pub mod kubectl;
 pub mod ports;
