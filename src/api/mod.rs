@@ -19,6 +19,7 @@
 )]
 
 pub mod baremetalhost;
+pub mod baremetalhostdiscovery;
 pub mod conditions;
 pub mod hardware;
 pub mod hardwaredata;
@@ -37,6 +38,7 @@ mod schema;
 mod tests;
 
 pub use baremetalhost::BareMetalHost;
+pub use baremetalhostdiscovery::BareMetalHostDiscovery;
 pub use hardwaredata::HardwareData;
 pub use metal3cluster::Metal3Cluster;
 pub use metal3machine::Metal3Machine;
@@ -58,6 +60,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         // Its BMC Secret belongs to the host and has to come along.
         definition::<BareMetalHost>(Kept, WithDependents),
         definition::<HardwareData>(Kept, Always),
+        definition::<BareMetalHostDiscovery>(Pruned, Always),
         definition::<Metal3Cluster>(Kept, WithOwner),
         definition::<Metal3Machine>(Kept, WithOwner),
         definition::<Metal3MachineTemplate>(Kept, WithOwner),

@@ -1,8 +1,8 @@
 //! What must hold for every kind, whatever its fields.
 
 use super::{
-    BareMetalHost, HardwareData, Metal3Cluster, Metal3Machine, Metal3MachineTemplate,
-    Metal3Metadata, Metal3Remediation, Metal3RemediationTemplate, crds,
+    BareMetalHost, BareMetalHostDiscovery, HardwareData, Metal3Cluster, Metal3Machine,
+    Metal3MachineTemplate, Metal3Metadata, Metal3Remediation, Metal3RemediationTemplate, crds,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -17,12 +17,13 @@ use std::sync::LazyLock;
 static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(crds);
 
 /// The kinds that Metal3 does not have.
-const OURS: [&str; 1] = ["Metal3Metadata"];
+const OURS: [&str; 2] = ["BareMetalHostDiscovery", "Metal3Metadata"];
 
 /// The samples of a kind together have every field that the kind has.
 fn samples(kind: &str) -> Vec<Value> {
     let text = match kind {
         "BareMetalHost" => include_str!("samples/baremetalhost.yaml"),
+        "BareMetalHostDiscovery" => include_str!("samples/baremetalhostdiscovery.yaml"),
         "HardwareData" => include_str!("samples/hardwaredata.yaml"),
         "Metal3Cluster" => include_str!("samples/metal3cluster.yaml"),
         "Metal3Machine" => include_str!("samples/metal3machine.yaml"),
@@ -42,6 +43,7 @@ fn round_trip<K: DeserializeOwned + Serialize>(object: &Value) -> Value {
 
 #[rstest]
 #[case("BareMetalHost", round_trip::<BareMetalHost>)]
+#[case("BareMetalHostDiscovery", round_trip::<BareMetalHostDiscovery>)]
 #[case("HardwareData", round_trip::<HardwareData>)]
 #[case("Metal3Cluster", round_trip::<Metal3Cluster>)]
 #[case("Metal3Machine", round_trip::<Metal3Machine>)]
