@@ -23,6 +23,7 @@ pub mod baremetalhostdiscovery;
 pub mod conditions;
 pub mod hardware;
 pub mod hardwaredata;
+pub mod hosthistory;
 pub mod image;
 pub mod metal3cluster;
 pub mod metal3machine;
@@ -40,6 +41,7 @@ mod tests;
 pub use baremetalhost::BareMetalHost;
 pub use baremetalhostdiscovery::BareMetalHostDiscovery;
 pub use hardwaredata::HardwareData;
+pub use hosthistory::HostHistory;
 pub use metal3cluster::Metal3Cluster;
 pub use metal3machine::Metal3Machine;
 pub use metal3machinetemplate::Metal3MachineTemplate;
@@ -67,5 +69,6 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         definition::<Metal3Metadata>(Pruned, Always),
         definition::<Metal3Remediation>(Kept, WithOwner),
         definition::<Metal3RemediationTemplate>(Kept, WithOwner),
+        definition::<HostHistory>(Pruned, Always),
     ]
 }

@@ -1,7 +1,7 @@
 //! What must hold for every kind, whatever its fields.
 
 use super::{
-    BareMetalHost, BareMetalHostDiscovery, HardwareData, Metal3Cluster, Metal3Machine,
+    BareMetalHost, BareMetalHostDiscovery, HardwareData, HostHistory, Metal3Cluster, Metal3Machine,
     Metal3MachineTemplate, Metal3Metadata, Metal3Remediation, Metal3RemediationTemplate, crds,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(crds);
 
 /// The kinds that Metal3 does not have.
-const OURS: [&str; 2] = ["BareMetalHostDiscovery", "Metal3Metadata"];
+const OURS: [&str; 3] = ["BareMetalHostDiscovery", "HostHistory", "Metal3Metadata"];
 
 /// The samples of a kind together have every field that the kind has.
 fn samples(kind: &str) -> Vec<Value> {
@@ -25,6 +25,7 @@ fn samples(kind: &str) -> Vec<Value> {
         "BareMetalHost" => include_str!("samples/baremetalhost.yaml"),
         "BareMetalHostDiscovery" => include_str!("samples/baremetalhostdiscovery.yaml"),
         "HardwareData" => include_str!("samples/hardwaredata.yaml"),
+        "HostHistory" => include_str!("samples/hosthistory.yaml"),
         "Metal3Cluster" => include_str!("samples/metal3cluster.yaml"),
         "Metal3Machine" => include_str!("samples/metal3machine.yaml"),
         "Metal3MachineTemplate" => include_str!("samples/metal3machinetemplate.yaml"),
@@ -45,6 +46,7 @@ fn round_trip<K: DeserializeOwned + Serialize>(object: &Value) -> Value {
 #[case("BareMetalHost", round_trip::<BareMetalHost>)]
 #[case("BareMetalHostDiscovery", round_trip::<BareMetalHostDiscovery>)]
 #[case("HardwareData", round_trip::<HardwareData>)]
+#[case("HostHistory", round_trip::<HostHistory>)]
 #[case("Metal3Cluster", round_trip::<Metal3Cluster>)]
 #[case("Metal3Machine", round_trip::<Metal3Machine>)]
 #[case("Metal3MachineTemplate", round_trip::<Metal3MachineTemplate>)]
