@@ -1,8 +1,21 @@
 //! The command line.
 
-use clap::Parser;
+pub mod crds;
+
+use clap::{Parser, Subcommand};
 
 /// Guards and runs a fleet of bare-metal hosts on Kubernetes.
 #[derive(Debug, Parser)]
-#[command(version, about)]
-pub struct Cli {}
+#[command(version, about, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Prints the kinds that Ironward works with, as CustomResourceDefinitions.
+    Crds(crds::Args),
+}
