@@ -80,7 +80,7 @@ use serde_with_macros::skip_serializing_none;
     )
 )]
 pub struct HostHistoryFields {
-    /// The host.
+    /// The host that this is the history of.
     pub host_ref: HostReference,
     /// How often things happened since the history began, also those that are no longer among the
     /// records.

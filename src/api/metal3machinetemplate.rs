@@ -78,7 +78,7 @@ pub struct Metal3MachineTemplateResource {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1))]
 pub struct TemplateMetadata {
-    /// Labels.
+    /// Labels of each Metal3Machine that is made from the template.
     pub labels: Option<BTreeMap<String, String>>,
     /// Annotations.
     pub annotations: Option<BTreeMap<String, String>>,

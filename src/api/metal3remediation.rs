@@ -1,6 +1,7 @@
 //! Metal3Remediation: the attempt to bring back an unhealthy node.
 
 use super::rules::DURATION;
+use crate::domain::remediation::{Phase, StrategyType};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{Message, Rule};
 use kube::{CustomResource, KubeSchema};
@@ -88,7 +89,7 @@ pub struct RemediationStrategy {
     /// What to do. There is one way, Reboot: power the host off, keep its workload from running
     /// twice, and power it on.
     #[schemars(extend("default" = "Reboot"))]
-    pub r#type: Option<RemediationType>,
+    pub r#type: Option<StrategyType>,
     /// How often to try before the machine is given up.
     #[schemars(range(min = 1), extend("default" = 1))]
     pub retry_limit: Option<i32>,
@@ -104,14 +105,6 @@ pub struct RemediationStrategy {
     pub reboot_limit: Option<i32>,
 }
 
-/// What to do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum RemediationType {
-    /// Power off, fence, power on.
-    #[default]
-    Reboot,
-}
-
 /// How far a remediation is.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,26 +113,12 @@ pub struct Metal3RemediationStatus {
     /// How far it is: Running (the host is being power-cycled), Waiting (for the node to come
     /// back), Deleting machine (it did not, and the owner of the machine was asked to replace it)
     /// or Failed (nothing can be done).
-    pub phase: Option<RemediationPhase>,
+    pub phase: Option<Phase>,
     /// How often it was tried.
     #[schemars(range(min = 1))]
     pub retry_count: Option<i32>,
     /// When it was last tried.
     pub last_remediated: Option<Time>,
-}
-
-/// How far a remediation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum RemediationPhase {
-    /// The host is being power-cycled.
-    Running,
-    /// The node is given time to come back.
-    Waiting,
-    /// The machine is being replaced.
-    #[serde(rename = "Deleting machine")]
-    DeletingMachine,
-    /// Nothing can be done.
-    Failed,
 }
 
 fn timeout_is_a_duration() -> Rule {

@@ -69,6 +69,6 @@ pub struct Metal3RemediationTemplateResource {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metal3RemediationTemplateStatus {
-    /// Unused.
+    /// Metal3 has this field and does not use it; neither does Ironward.
     pub status: Option<Metal3RemediationStatus>,
 }

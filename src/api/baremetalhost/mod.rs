@@ -6,14 +6,14 @@ mod status;
 
 pub use network::{HostNetworkAttachmentReference, NetworkInterface, SwitchPort};
 pub use status::{
-    AppliedNetworkAttachmentConfig, BareMetalHostStatus, CredentialsStatus, ErrorType,
-    OperationHistory, OperationMetric, OperationalStatus, ProvisionStatus, SwitchPortConfig,
-    SwitchPortMode,
+    AppliedNetworkAttachmentConfig, BareMetalHostStatus, CredentialsStatus, OperationHistory,
+    OperationMetric, ProvisionStatus, SwitchPortConfig, SwitchPortMode,
 };
 
 use super::image::{CustomDeploy, Image};
 use super::raid::{Raid, RootDeviceHints};
 use super::references::SecretReference;
+use crate::domain::automated_cleaning::AutomatedCleaningMode;
 use k8s_openapi::api::core::v1::{ObjectReference, Taint};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -281,16 +281,6 @@ pub struct FirmwareConfig {
     /// Virtual functions of PCI Express devices (SR-IOV).
     #[schemars(extend("enum" = [true, false]))]
     pub sriov_enabled: Option<bool>,
-}
-
-/// What cleaning does to disks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AutomatedCleaningMode {
-    /// Wipes what makes a disk readable.
-    Metadata,
-    /// Leaves disks alone.
-    Disabled,
 }
 
 /// How the firmware starts a host.

@@ -8,6 +8,7 @@ use crate::api::image::{CustomDeploy, Image};
 use crate::api::raid::{Raid, RootDeviceHints};
 use crate::api::references::SecretReference;
 use crate::api::schema::unformatted;
+use crate::domain::host_status::{ErrorType, OperationalStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,58 +69,6 @@ pub struct BareMetalHostStatus {
     pub conditions: Option<Vec<Condition>>,
     /// The settings of switch ports that were last applied.
     pub applied_network_attachment_configs: Option<Vec<AppliedNetworkAttachmentConfig>>,
-}
-
-/// Whether a host can be worked with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OperationalStatus {
-    /// Nothing was done yet.
-    #[default]
-    #[serde(rename = "")]
-    Unset,
-    /// Can be worked with.
-    #[serde(rename = "OK")]
-    Ok,
-    /// Its BMC or the credentials are not known.
-    Discovered,
-    /// Something failed.
-    Error,
-    /// Waits for its turn.
-    Delayed,
-    /// Nobody looks after it.
-    Detached,
-    /// Its firmware is being changed while it is provisioned.
-    Servicing,
-}
-
-/// What failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ErrorType {
-    /// Registering a host that is in use.
-    #[serde(rename = "provisioned registration error")]
-    ProvisionedRegistration,
-    /// Registering.
-    #[serde(rename = "registration error")]
-    Registration,
-    /// Inspecting.
-    #[serde(rename = "inspection error")]
-    Inspection,
-    /// Setting up RAID or firmware.
-    #[serde(rename = "preparation error")]
-    Preparation,
-    /// Writing an image, or cleaning.
-    #[serde(rename = "provisioning error")]
-    Provisioning,
-    /// Switching power.
-    #[serde(rename = "power management error")]
-    PowerManagement,
-    /// Detaching.
-    #[serde(rename = "detach error")]
-    Detach,
-    /// Changing firmware while provisioned.
-    #[serde(rename = "servicing error")]
-    Servicing,
 }
 
 /// How far a host is, and with which settings.

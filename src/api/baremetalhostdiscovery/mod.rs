@@ -3,6 +3,7 @@
 mod rules;
 
 use super::conditions;
+use crate::domain::host_discovery::HardwareDetail;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -143,24 +144,7 @@ pub struct ResourceNameTemplate {
     /// server), boot-mac (MAC address of the interface that it booted from, with hyphens; always
     /// there and always unique) or provisioning-id (UUID of the node in Ironic, which needs a
     /// prefix or suffix).
-    pub hardware_details: NameSource,
-}
-
-/// What a host is named by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NameSource {
-    /// Host name during inspection.
-    Hostname,
-    /// IP address of the first interface.
-    Ip,
-    /// Serial number of the server.
-    SerialNumber,
-    /// MAC address of the interface that it booted from.
-    #[default]
-    BootMac,
-    /// UUID of the node in Ironic.
-    ProvisioningId,
+    pub hardware_details: HardwareDetail,
 }
 
 /// A label of new hosts.
@@ -230,7 +214,7 @@ pub struct Skipped {
     /// BareMetalHostDiscovery was faster), Forgotten (its host was deleted for good) or Refused
     /// (see refusals).
     pub reason: SkipReason,
-    /// How many.
+    /// How many nodes were skipped for this reason in the last poll.
     #[schemars(range(min = 0))]
     pub count: i32,
 }

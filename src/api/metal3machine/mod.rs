@@ -5,11 +5,11 @@ mod selector;
 
 pub use selector::{HostSelector, HostSelectorRequirement};
 
-use super::baremetalhost::AutomatedCleaningMode;
 use super::conditions::{self, DeprecatedStatus};
 use super::image::{ChecksumType, DiskFormat};
 use super::metal3cluster::Initialization;
 use super::references::{Metal3ObjectReference, NamespacedName, SecretReference};
+use crate::domain::automated_cleaning::AutomatedCleaningMode;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

@@ -10,7 +10,9 @@ use crate::domain::{
 };
 
 /// `hardwareDetails` of a name template: which fact a name is made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumIter, EnumString, VariantNames)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Display, EnumIter, EnumString, VariantNames,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[strum(parse_err_ty = UnknownWord, parse_err_fn = HardwareDetail::unknown)]
 pub enum HardwareDetail {
@@ -20,7 +22,8 @@ pub enum HardwareDetail {
     Ip,
     /// The serial number of its hardware.
     SerialNumber,
-    /// The MAC address that it booted from.
+    /// The MAC address that it booted from: the one that is always there and always unique.
+    #[default]
     BootMac,
     /// The id of its node in Ironic.
     ProvisioningId,
