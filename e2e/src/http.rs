@@ -9,7 +9,6 @@ pub fn client() -> Result<Client> {
 }
 
 /// The same, to be told more.
-#[must_use]
 pub fn builder() -> ClientBuilder {
     // The provider is the process's; an error means that somebody was faster.
     let _ = rustls::crypto::ring::default_provider().install_default();

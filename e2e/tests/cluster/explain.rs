@@ -68,11 +68,11 @@ fn short_names_lead_to_the_kinds() {
 #[test]
 fn a_list_of_hosts_shows_state_power_consumer_and_age() {
     let kubectl = cluster::namespace().unwrap();
-    let host = r#"
+    let host = r"
         apiVersion: metal3.io/v1alpha1
         kind: BareMetalHost
         metadata: { name: worker-0 }
-        spec: { online: true, consumerRef: { kind: Metal3Machine, name: machine-0 } }"#;
+        spec: { online: true, consumerRef: { kind: Metal3Machine, name: machine-0 } }";
     kubectl.expect_with_input(&["apply", "--filename", "-"], host).unwrap();
     let status = r#"{ "status": {
         "operationalStatus": "OK", "errorCount": 0, "errorMessage": "", "poweredOn": true,

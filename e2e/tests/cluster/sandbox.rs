@@ -20,7 +20,8 @@ fn the_tour_goes_as_it_should() {
 
 /// The README shows what the first command prints.
 fn block_of_readme(kind: &str) -> String {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
     let (_, rest) = readme.split_once(&format!("```{kind}\n")).unwrap();
     rest.split_once("```").unwrap().0.to_owned()
 }
