@@ -3,7 +3,7 @@
 mod rules;
 
 use super::conditions;
-use crate::domain::host_discovery::HardwareDetail;
+use crate::domain::host_discovery::{self, HardwareDetail};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -145,6 +145,17 @@ pub struct ResourceNameTemplate {
     /// there and always unique) or provisioning-id (UUID of the node in Ironic, which needs a
     /// prefix or suffix).
     pub hardware_details: HardwareDetail,
+}
+
+/// What the wire says, as the rules for names take it.
+impl From<&ResourceNameTemplate> for host_discovery::ResourceNameTemplate {
+    fn from(template: &ResourceNameTemplate) -> Self {
+        Self {
+            prefix: template.prefix.clone().unwrap_or_default(),
+            suffix: template.suffix.clone().unwrap_or_default(),
+            hardware_details: template.hardware_details,
+        }
+    }
 }
 
 /// A label of new hosts.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Facts, HardwareDetail};
@@ -14,14 +12,11 @@ use crate::domain::{kubernetes_name::is_subdomain, text::Excerpt};
 pub const MAX_NAME: usize = 255 - 63 - 1;
 
 /// `resourceNameTemplate` of a BareMetalHostDiscovery: a fact between two literals.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceNameTemplate {
-    /// What the name begins with; ignored if not given.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// What the name begins with; empty if not given.
     pub prefix: String,
-    /// What the name ends with; ignored if not given.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// What the name ends with; empty if not given.
     pub suffix: String,
     /// What is known about the host that stands between them.
     pub hardware_details: HardwareDetail,
@@ -314,15 +309,6 @@ mod tests {
     fn a_name_must_fit_into_ironic(#[case] length: usize, #[case] fits: bool) {
         let serial = with_serial(&"x".repeat(length));
         assert_eq!(template("", "serial-number", "").render(&serial).is_ok(), fits);
-    }
-
-    #[test]
-    fn a_template_is_read_and_written_as_the_proposal_has_it() {
-        let json = r#"{"prefix":"a-","hardwareDetails":"serial-number"}"#;
-        let read: ResourceNameTemplate = serde_json::from_str(json).unwrap();
-        assert_eq!(read, template("a-", "serial-number", ""));
-        assert_eq!(serde_json::to_string(&read).unwrap(), json);
-        assert!(serde_json::from_str::<ResourceNameTemplate>("{}").is_err());
     }
 
     proptest! {
