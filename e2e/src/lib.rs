@@ -9,6 +9,7 @@ pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
 pub mod documentation;
+pub mod eventually;
 pub mod go;
 pub mod ironward;
 pub mod kubectl;
