@@ -11,6 +11,7 @@ pub mod control_plane;
 pub mod documentation;
 pub mod eventually;
 pub mod go;
+pub mod ironic;
 pub mod ironward;
 pub mod kubectl;
 pub mod ports;
