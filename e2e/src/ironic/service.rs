@@ -154,3 +154,29 @@ fn children(parent: u32) -> Result<Vec<Pid>> {
     }
     Ok(children)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_server_that_tries_again_has_lost_its_port_all_the_same() {
+        let group = ProcessGroup::new("test-ironic-port").unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo 'OSError: [Errno 98] Address already in use'; sleep 600"]);
+        let process = group.spawn("ironic", command).unwrap();
+        let start = wait_for_start(&process, START_PATIENCE, || false);
+        assert_eq!(start.unwrap(), Start::LostItsPort);
+        assert!(runs(&process));
+    }
+
+    #[test]
+    fn all_children_of_a_process_are_found() {
+        let group = ProcessGroup::new("test-ironic-children").unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & sleep 600 & wait"]);
+        let parent = group.spawn("parent", command).unwrap();
+        parent.wait_until(START_PATIENCE, || children(parent.id()).unwrap().len() == 2).unwrap();
+    }
+}
