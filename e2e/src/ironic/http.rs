@@ -1,6 +1,7 @@
 //! Plain, blocking HTTP with JSON to one server on the loopback address.
 
 use super::settings::Credentials;
+use crate::http;
 use anyhow::{Context, Result};
 use reqwest::{Certificate, blocking, header::HeaderMap};
 use serde_json::Value;
@@ -35,13 +36,7 @@ pub struct Answer {
 impl Http {
     /// A client that trusts the given authority and no other, or those that the system trusts.
     pub fn new(url: &str, ca_pem: Option<&str>) -> Result<Self> {
-        // Somebody else may have installed the same one before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut client = blocking::Client::builder()
-            // Whatever the environment says: a proxy cannot reach our loopback address.
-            .no_proxy()
-            .timeout(TIMEOUT)
-            .pool_idle_timeout(IDLE);
+        let mut client = http::builder().timeout(TIMEOUT).pool_idle_timeout(IDLE);
         if let Some(pem) = ca_pem {
             let authority = Certificate::from_pem(pem.as_bytes())
                 .context("could not read the authority's certificate")?;
