@@ -1,5 +1,7 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
+pub mod crds;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 
@@ -17,6 +19,8 @@ pub struct Cli {
 pub enum Command {
     /// Run against the cluster that KUBECONFIG names, or that this pod is in.
     Run(Settings),
+    /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
+    Crds(crds::Args),
 }
 
 /// How to run.

@@ -2,25 +2,29 @@
 
 use crate::{
     adapters::{kinds, probes, telemetry},
-    cli::{Cli, Command, Settings},
+    cli::{self, Cli, Command, Settings},
 };
 use anyhow::{Context, Result};
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Runs the command that was asked for.
 #[must_use]
 pub fn main(cli: Cli) -> ExitCode {
-    let outcome = match cli.command {
-        Command::Run(settings) => serve(&settings),
-    };
-    match outcome {
+    match perform(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("ironward: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn perform(command: Command) -> Result<()> {
+    match command {
+        Command::Run(settings) => serve(&settings),
+        Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
     }
 }
 

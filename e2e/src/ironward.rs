@@ -1,7 +1,7 @@
 //! Ironward itself: built from this checkout and run as a process of its own.
 
 use crate::{
-    control_plane::ControlPlane, kubectl, ports, process_group::Process, progress::Progress,
+    control_plane::ControlPlane, http, kubectl, ports, process_group::Process, progress::Progress,
 };
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -41,7 +41,7 @@ impl Ironward {
 
     /// What it answers to a probe.
     pub fn probe(&self, name: &str) -> Result<(reqwest::StatusCode, String)> {
-        let answer = reqwest::blocking::get(format!("{}/{name}", self.probes))?;
+        let answer = http::client()?.get(format!("{}/{name}", self.probes)).send()?;
         Ok((answer.status(), answer.text()?))
     }
 }

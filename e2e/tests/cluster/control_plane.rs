@@ -1,6 +1,6 @@
 //! The control plane that all other tests stand on.
 
-use ironward_e2e::{cluster, control_plane::ControlPlane};
+use ironward_e2e::{cluster, control_plane::ControlPlane, process_group::Process};
 use std::process::Command;
 
 #[test]
@@ -17,11 +17,11 @@ fn deleting_an_owner_deletes_what_it_owns() {
     let owner = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: owner }";
     kubectl.expect_with_input(&["create", "--filename", "-"], owner).unwrap();
     let uid = kubectl.get("configmap", "owner").unwrap()["metadata"]["uid"].clone();
-    let owned = format!(
+    let dependent = format!(
         "{{ apiVersion: v1, kind: ConfigMap, metadata: {{ name: owned, ownerReferences: \
          [{{ apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid} }}] }} }}"
     );
-    kubectl.expect_with_input(&["create", "--filename", "-"], &owned).unwrap();
+    kubectl.expect_with_input(&["create", "--filename", "-"], &dependent).unwrap();
     kubectl.expect(&["delete", "configmap", "owner"]).unwrap();
     kubectl.expect(&["wait", "--for=delete", "configmap/owned", "--timeout=60s"]).unwrap();
 }
@@ -80,7 +80,7 @@ fn path_without_go() -> std::ffi::OsString {
 }
 
 fn process_ids(plane: &ControlPlane) -> Vec<u32> {
-    plane.processes().iter().map(|process| process.id()).collect()
+    plane.processes().iter().map(Process::id).collect()
 }
 
 fn runs(id: u32) -> bool {

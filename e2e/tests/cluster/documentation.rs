@@ -1,8 +1,9 @@
-//! Every command in the documentation does what the page says.
+//! Every command in the documentation does what the page says. `IRONWARD_UPDATE_DOCS=1` writes into the pages
+//! what the commands print now; what changed is then for you to read.
 
 use ironward_e2e::{
     cluster,
-    documentation::{agrees, examples},
+    documentation::{agrees, examples, with_output},
     ironward,
     tour::Stage,
 };
@@ -25,12 +26,19 @@ fn every_example_prints_what_its_page_says() {
             kubectl_folder: namespace.folder().into(),
             ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
         };
-        for example in examples(&fs::read_to_string(&page).unwrap()) {
+        let text = fs::read_to_string(&page).unwrap();
+        let mut all_printed = Vec::new();
+        for example in examples(&text) {
             tried += 1;
-            let printed = stage.run(&example.command).unwrap();
-            if let Err(error) = agrees(&example.output, &(printed.out + &printed.err)) {
+            let answer = stage.run(&example.command).unwrap();
+            let printed = answer.out + &answer.err;
+            if let Err(error) = agrees(&example.output, &printed) {
                 wrong.push(format!("{}:{}: {error:#}", page.display(), example.line));
             }
+            all_printed.push(printed);
+        }
+        if std::env::var_os("IRONWARD_UPDATE_DOCS").is_some() {
+            fs::write(&page, with_output(&text, &all_printed)).unwrap();
         }
     }
     assert!(tried > 0, "the documentation shows nothing");

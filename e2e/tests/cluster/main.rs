@@ -1,5 +1,7 @@
 //! Tests on a real API server. They share one control plane and have a namespace each.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod control_plane;
 mod documentation;
 mod explain;

@@ -1,34 +1,24 @@
 //! Bad objects are refused by the schema with words that a person understands; near misses are not refused.
-//! The objects and the words are in `e2e/objects/*.yaml`.
+//!
+//! The objects are the files of `e2e/objects`. What the API server must say of a bad one stands in it, after
+//! `# expect: `.
 
 use ironward_e2e::cluster;
-use serde::Deserialize;
-use serde_json::Value;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Case {
-    /// Why it is refused, or why it is not.
-    case: String,
-    object: Value,
-    /// What the API server must say.
-    #[serde(default)]
-    says: Vec<String>,
-}
+use std::{fs, path::PathBuf};
 
 #[test]
 fn bad_objects_are_refused_with_words_that_help() {
-    let wrong: Vec<String> = cases(include_str!("../../objects/refused.yaml"))
+    let wrong: Vec<String> = objects("refused")
         .into_iter()
-        .filter_map(|case| {
-            assert!(!case.says.is_empty(), "{}: what must it say?", case.case);
-            let (admitted, answer) = dry_run(&case.object);
-            let silent = case.says.iter().find(|words| !answer.contains(words.as_str()));
-            match (admitted, silent) {
-                (true, _) => Some(format!("{}: was not refused", case.case)),
-                (false, Some(words)) => {
-                    Some(format!("{}: does not say `{words}`:\n{answer}", case.case))
-                }
+        .filter_map(|(name, text)| {
+            let expected: Vec<_> =
+                text.lines().filter_map(|line| line.strip_prefix("# expect: ")).collect();
+            assert!(!expected.is_empty(), "{name} does not say what to expect");
+            let (accepted, answer) = dry_run(&text);
+            let silent = expected.into_iter().find(|words| !answer.contains(words));
+            match (accepted, silent) {
+                (true, _) => Some(format!("{name}: was not refused")),
+                (false, Some(words)) => Some(format!("{name}: does not say `{words}`:\n{answer}")),
                 (false, None) => None,
             }
         })
@@ -38,29 +28,27 @@ fn bad_objects_are_refused_with_words_that_help() {
 
 #[test]
 fn near_misses_are_not_refused() {
-    let wrong: Vec<String> = cases(include_str!("../../objects/accepted.yaml"))
+    let wrong: Vec<String> = objects("accepted")
         .into_iter()
-        .filter_map(|case| {
-            let (admitted, answer) = dry_run(&case.object);
-            (!admitted).then(|| format!("{}:\n{answer}", case.case))
+        .filter_map(|(name, text)| {
+            let (accepted, answer) = dry_run(&text);
+            (!accepted).then(|| format!("{name}:\n{answer}"))
         })
         .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-fn cases(text: &str) -> Vec<Case> {
-    serde_saphyr::from_str(text).unwrap()
+fn objects(folder: &str) -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("objects").join(folder);
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() > 10, "the objects are gone");
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-fn dry_run(object: &Value) -> (bool, String) {
-    let mut object = object.clone();
-    // A case may leave out the name that does not matter to it.
-    object["metadata"]["name"]
-        .as_str()
-        .is_none()
-        .then(|| object["metadata"]["name"] = "case".into());
+fn dry_run(object: &str) -> (bool, String) {
     let kubectl = cluster::shared().unwrap().kubectl();
     let create = ["create", "--dry-run=server", "--filename", "-"];
-    let answer = kubectl.run_with_input(&create, &object.to_string()).unwrap();
+    let answer = kubectl.run_with_input(&create, object).unwrap();
     (answer.success, answer.err)
 }

@@ -1,5 +1,6 @@
 //! `cargo sandbox`, as a person runs it and as a person stops it.
 
+use ironward_e2e::documentation::agrees;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +15,15 @@ fn the_tour_goes_as_it_should() {
     let (out, err) =
         (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
     assert!(answer.status.success(), "{out}\n{err}");
-    assert!(out.contains("The tour went as it should."), "{out}");
+    agrees(&block_of_readme("text"), out.trim_start()).unwrap();
+}
+
+/// The README shows what the first command prints.
+fn block_of_readme(kind: &str) -> String {
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let (_, rest) = readme.split_once(&format!("```{kind}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
 }
 
 #[test]
