@@ -1,6 +1,7 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
 pub mod crds;
+pub mod policy;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
@@ -21,6 +22,9 @@ pub enum Command {
     Run(Settings),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
+    /// Work with policies: check files, try expressions. No cluster is asked.
+    #[command(subcommand)]
+    Policy(policy::Command),
 }
 
 /// How to run.

@@ -2,7 +2,7 @@
 
 use crate::{
     adapters::{kinds, probes, telemetry},
-    cli::{self, Cli, Command, Settings},
+    cli::{self, Cli, Command, Settings, policy},
 };
 use anyhow::{Context, Result};
 use std::{io, process::ExitCode};
@@ -25,6 +25,12 @@ fn perform(command: Command) -> Result<()> {
     match command {
         Command::Run(settings) => serve(&settings),
         Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
+        Command::Policy(policy::Command::Check(arguments)) => {
+            Ok(policy::check::run(&arguments, io::stdout().lock())?)
+        }
+        Command::Policy(policy::Command::Expr(arguments)) => {
+            Ok(policy::expr::run(&arguments, io::stdin().lock(), io::stdout().lock())?)
+        }
     }
 }
 

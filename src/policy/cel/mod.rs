@@ -29,6 +29,7 @@ mod source;
 mod suggest;
 mod table;
 mod time;
+pub mod typed;
 mod types;
 mod unescape;
 mod unify;
