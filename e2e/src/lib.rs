@@ -11,6 +11,7 @@ pub mod control_plane;
 pub mod documentation;
 pub mod go;
 pub mod ironward;
+pub mod judge;
 pub mod kubectl;
 pub mod ports;
 pub mod process_group;

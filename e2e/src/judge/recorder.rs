@@ -1,0 +1,316 @@
+//! Puts the cases to a real API server and writes down what it says.
+//!
+//! All cases live side by side: each has a namespace of its own, and its bindings match only there. The order is what
+//! makes it fast and sure: first everything that policies could get in the way of, then all policies at once, then one
+//! more policy of each kind, the canary. Policies take effect some time after they were created, but in the
+//! order in which they were, so that once the canary's is felt, all are.
+
+use super::{
+    audit::AuditLog,
+    canary,
+    case::{Ask, Case, Kind, Topic, judge},
+    recording::{
+        Acceptance, Access, Answer, Document, Exchange, Recording, Recordings, Request, stable,
+    },
+    wire::{Message, Reply, Wire},
+};
+use crate::{control_plane::ControlPlane, progress::Progress};
+use anyhow::{Context, Result, bail};
+use http::Method;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// How long chance gets to show all that it can do.
+const CHANCE: Duration = Duration::from_mins(1);
+
+/// Records all topics, in their order. The control plane must have an audit log.
+pub async fn record(plane: &ControlPlane, topics: &[Topic]) -> Result<Vec<Recordings>> {
+    let wire = Wire::connect(plane.admin_kubeconfig()).await?;
+    let mut recorder = Recorder { audit: AuditLog::open(&plane.audit_log())?, wire };
+    let cases: Vec<&Case> = topics.iter().flat_map(|topic| &topic.cases).collect();
+
+    let progress = Progress::start("judging: what is there before the policies");
+    recorder.install_kinds().await?;
+    recorder.let_everybody_write().await?;
+    let mut recordings = Vec::new();
+    for case in &cases {
+        let about = || format!("case {} could not be prepared", case.id);
+        recordings.push(recorder.prepare(case).await.with_context(about)?);
+    }
+    progress.done();
+
+    let progress = Progress::start("judging: the policies");
+    canary::prepare(&recorder.wire, &cases).await?;
+    for (case, recording) in cases.iter().zip(&mut recordings) {
+        recording.documents = recorder.documents(case).await?;
+    }
+    canary::wait(&recorder.wire).await?;
+    progress.done();
+
+    let progress = Progress::start("judging: the requests");
+    let start = Instant::now();
+    for attempt in 1.. {
+        let mut open = Vec::new();
+        for (case, recording) in cases.iter().zip(&mut recordings) {
+            for (number, ask) in case.requests.iter().enumerate() {
+                let exchange = &mut recording.requests[number];
+                let id = format!("{}.{number}.{attempt}", case.id);
+                if exchange.answers.len() < ask.outcomes {
+                    recorder.ask(ask, exchange, &id).await.context(id.clone())?;
+                }
+                if exchange.answers.len() < ask.outcomes {
+                    open.push(id);
+                }
+            }
+        }
+        if open.is_empty() {
+            break;
+        }
+        if start.elapsed() > CHANCE {
+            bail!("some did not give as many different answers as they should: {open:?}");
+        }
+        canary::shuffle(&recorder.wire, attempt).await?;
+    }
+    progress.done();
+
+    let mut recordings = recordings.into_iter();
+    let of_topic = |topic: &Topic| Recordings {
+        topic: topic.name.clone(),
+        about: topic.about.trim().to_owned(),
+        cases: recordings.by_ref().take(topic.cases.len()).collect(),
+    };
+    Ok(topics.iter().map(of_topic).collect())
+}
+
+struct Recorder {
+    wire: Wire,
+    audit: AuditLog,
+}
+
+impl Recorder {
+    async fn install_kinds(&self) -> Result<()> {
+        let uri = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        for definition in super::kinds()? {
+            self.must(&Method::POST, uri, Some(&definition)).await?;
+            let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+            let uri = format!("{uri}/{name}");
+            canary::eventually("the kinds are served", async || {
+                let found = self.must(&Method::GET, &uri, None).await?;
+                let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+                let mut established = conditions.filter(|c| c["type"] == "Established");
+                Ok(established.any(|condition| condition["status"] == "True"))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// So that the users of the cases get as far as admission.
+    async fn let_everybody_write(&self) -> Result<()> {
+        let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": { "name": "judge-everybody" },
+            "rules": [{ "apiGroups": ["", "judge.ironward.dev"], "verbs": ["get", "create", "update", "delete"],
+                "resources": ["configmaps", "widgets", "gadgets"] }] });
+        let binding = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": { "name": "judge-everybody" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "judge-everybody" },
+            "subjects": [{ "kind": "Group", "name": "system:authenticated" }] });
+        for object in [role, binding] {
+            self.create(&object).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes what the case finds and reads what its requests would come to without policies.
+    async fn prepare(&self, case: &Case) -> Result<Recording> {
+        let mut recording = Recording {
+            id: case.id.clone(),
+            name: case.name.clone(),
+            given: Vec::new(),
+            access: Vec::new(),
+            documents: Vec::new(),
+            requests: Vec::new(),
+        };
+        for object in &case.given {
+            recording.given.push(stable(self.create(object).await?));
+        }
+        for spec in &case.access {
+            let review = json!({ "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SubjectAccessReview", "spec": spec });
+            let uri = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            let answer = self.must(&Method::POST, uri, Some(&review)).await?;
+            let status = answer["status"].clone();
+            recording.access.push(Access { spec: spec.clone(), status });
+        }
+        for ask in &case.requests {
+            let request = self.prepare_ask(ask).await?;
+            recording.requests.push(Exchange { request, answers: Vec::new() });
+        }
+        Ok(recording)
+    }
+
+    async fn prepare_ask(&self, ask: &Ask) -> Result<Request> {
+        let old = match &ask.old {
+            None => None,
+            Some(old) => {
+                let mut stored = self.create(old).await?;
+                if let Some(status) = old.get("status").filter(|_| ask.kind.kind == "Widget") {
+                    stored["status"] = status.clone();
+                    let uri = format!("{}/status", path(ask, &ask.name));
+                    self.must(&Method::PUT, &uri, Some(&stored)).await?;
+                }
+                let uri = match ask.subresource.as_str() {
+                    "" => path(ask, &ask.name),
+                    subresource => format!("{}/{subresource}", path(ask, &ask.name)),
+                };
+                Some(self.must(&Method::GET, &uri, None).await?)
+            }
+        };
+        let object = match (&ask.object, ask.operation) {
+            (Some(object), "CREATE" | "UPDATE") => {
+                let dry = Ask { dry_run: true, ..ask.clone() };
+                let reply = self.perform(&dry, None).await?;
+                Some(if reply.code < 300 { reply.body } else { object.clone() })
+            }
+            (object, _) => object.clone(),
+        };
+        let spoken = object.as_ref().or(old.as_ref()).context("a request has an object")?;
+        let api = spoken["apiVersion"].as_str().unwrap_or("v1");
+        let (group, version) = api.split_once('/').unwrap_or(("", api));
+        Ok(Request {
+            operation: ask.operation.into(),
+            kind: json!({ "group": group, "version": version, "kind": spoken["kind"] }),
+            resource: json!({ "group": ask.kind.group, "version": ask.version,
+                "resource": ask.kind.plural }),
+            sub_resource: ask.subresource.clone(),
+            name: ask.name.clone(),
+            namespace: ask.namespace.clone(),
+            user_info: ask.user.clone(),
+            dry_run: ask.dry_run,
+            options: options(ask),
+            object: object.map(stable),
+            old_object: old.map(stable),
+        })
+    }
+
+    async fn documents(&self, case: &Case) -> Result<Vec<Document>> {
+        let mut documents = Vec::new();
+        for document in &case.documents {
+            let reply = self.wire.send(&judge(), creation(document, &policy_uri(document))).await?;
+            let refusal = reply.refusal();
+            let stored =
+                (case.stored && refusal.is_none()).then(|| reply.body["spec"].clone());
+            let acceptance = Acceptance { refusal, warnings: reply.warnings, stored };
+            documents.push(Document { document: document.clone(), acceptance });
+        }
+        Ok(documents)
+    }
+
+    /// Asks once and keeps the answer if it is new.
+    async fn ask(&mut self, ask: &Ask, exchange: &mut Exchange, id: &str) -> Result<()> {
+        let reply = self.perform(ask, Some(id)).await?;
+        let audit_annotations = self.audit.annotations_of(id).await?;
+        let refusal = reply.refusal();
+        let changed = refusal.is_none() && matches!(ask.operation, "CREATE" | "UPDATE");
+        let object = changed.then(|| stable(reply.body));
+        let object = object.filter(|object| Some(object) != exchange.request.object.as_ref());
+        let answer = Answer { refusal, warnings: reply.warnings, audit_annotations, object };
+        if !exchange.answers.contains(&answer) {
+            exchange.answers.push(answer);
+            exchange.answers.sort_by_key(|answer| serde_json::to_string(answer).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    async fn perform(&self, ask: &Ask, audit_id: Option<&str>) -> Result<Reply> {
+        let mut uri = match (ask.operation, ask.subresource.as_str()) {
+            ("CREATE", "") => path(ask, ""),
+            (_, "") => path(ask, &ask.name),
+            (_, subresource) => format!("{}/{subresource}", path(ask, &ask.name)),
+        };
+        let mut query = Vec::new();
+        if ask.dry_run {
+            query.push("dryRun=All");
+        }
+        if matches!(ask.operation, "CREATE" | "UPDATE") {
+            query.push("fieldManager=judge");
+        }
+        if !ask.query.is_empty() {
+            query.push(&ask.query);
+        }
+        if !query.is_empty() {
+            uri = format!("{uri}?{}", query.join("&"));
+        }
+        let (method, body) = match ask.operation {
+            "CREATE" => (Method::POST, ask.object.clone()),
+            "UPDATE" => (Method::PUT, Some(self.at_its_version(ask).await?)),
+            "DELETE" => (Method::DELETE, None),
+            _ => (Method::POST, None),
+        };
+        let message = Message { method: &method, uri: &uri, body: body.as_ref(), audit_id };
+        self.wire.send(&ask.user, message).await
+    }
+
+    /// The API server insists on being told which version of the object is replaced.
+    async fn at_its_version(&self, ask: &Ask) -> Result<Value> {
+        let found = self.must(&Method::GET, &path(ask, &ask.name), None).await?;
+        let mut object = ask.object.clone().unwrap_or_default();
+        object["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
+        Ok(object)
+    }
+
+    async fn create(&self, object: &Value) -> Result<Value> {
+        let kind = Kind::named(object["kind"].as_str().unwrap_or_default())?;
+        let api = object["apiVersion"].as_str().unwrap_or_default();
+        let version = api.rsplit_once('/').map_or(api, |(_, version)| version);
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        self.must(&Method::POST, &kind.collection(version, namespace), Some(object)).await
+    }
+
+    async fn must(&self, method: &Method, uri: &str, body: Option<&Value>) -> Result<Value> {
+        let message = Message { method, uri, body, audit_id: None };
+        let reply = self.wire.send(&judge(), message).await?;
+        if let Some(refusal) = reply.refusal() {
+            bail!("{method} {uri}: {}", refusal.message);
+        }
+        Ok(reply.body)
+    }
+}
+
+/// How a document is created: as strictly as `kubectl apply` does it.
+pub(super) fn creation<'a>(document: &'a Value, uri: &'a str) -> Message<'a> {
+    Message { method: &Method::POST, uri, body: Some(document), audit_id: None }
+}
+
+/// Where a policy or binding is created.
+pub(super) fn policy_uri(document: &Value) -> String {
+    let plural = match document["kind"].as_str().unwrap_or_default() {
+        "ValidatingAdmissionPolicy" => "validatingadmissionpolicies",
+        "ValidatingAdmissionPolicyBinding" => "validatingadmissionpolicybindings",
+        "MutatingAdmissionPolicy" => "mutatingadmissionpolicies",
+        _ => "mutatingadmissionpolicybindings",
+    };
+    format!("/apis/admissionregistration.k8s.io/v1/{plural}?fieldValidation=Strict")
+}
+
+fn path(ask: &Ask, name: &str) -> String {
+    let collection = ask.kind.collection(&ask.version, &ask.namespace);
+    if name.is_empty() { collection } else { format!("{collection}/{name}") }
+}
+
+fn options(ask: &Ask) -> Option<Value> {
+    let kind = match ask.operation {
+        "CREATE" => "CreateOptions",
+        "UPDATE" => "UpdateOptions",
+        "DELETE" => "DeleteOptions",
+        _ => return None,
+    };
+    let mut options = json!({ "apiVersion": "meta.k8s.io/v1", "kind": kind });
+    if ask.dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
+    if ask.operation != "DELETE" {
+        options["fieldManager"] = "judge".into();
+    }
+    Some(options)
+}

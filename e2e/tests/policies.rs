@@ -1,0 +1,79 @@
+//! The API server's own policies as judge of ours: see `ironward_e2e::judge`.
+//!
+//! After a change to the cases: `cargo test --package ironward-e2e --test policies -- --ignored record`,
+//! and read what `git diff` says.
+
+use ironward_e2e::{
+    control_plane::{ControlPlane, Options},
+    judge::{
+        self, engine,
+        recorder::record,
+        recording::{Recordings, differences},
+    },
+};
+
+#[test]
+fn the_recordings_are_what_the_api_server_says() {
+    let (committed, now) = (judge::recordings().unwrap(), record_all());
+    let mut stale = Vec::new();
+    for topic in &now {
+        let Some(before) = committed.iter().find(|before| before.topic == topic.topic) else {
+            stale.push(format!("{}: not recorded", topic.topic));
+            continue;
+        };
+        for (index, case) in topic.cases.iter().enumerate() {
+            let before = before.cases.get(index).map(serde_json::to_value);
+            let before = before.transpose().unwrap().unwrap_or_default();
+            let lines = differences(&before, &serde_json::to_value(case).unwrap());
+            stale.extend(lines.into_iter().map(|line| format!("{} {}{line}", topic.topic, case.id)));
+        }
+    }
+    assert!(stale.is_empty(), "{} differences\n{}", stale.len(), stale.join("\n"));
+    assert_eq!(committed, now, "a topic or case is recorded that is no more");
+}
+
+#[test]
+#[ignore = "writes the recordings instead of checking them"]
+fn record_anew() {
+    judge::write(&record_all()).unwrap();
+}
+
+/// The cases are many enough, and they show every way in which an answer can come out.
+#[test]
+fn the_recordings_cover_what_they_promise() {
+    let recordings = judge::recordings().unwrap();
+    let cases: Vec<_> = recordings.iter().flat_map(|topic| &topic.cases).collect();
+    let exchanges: Vec<_> = cases.iter().flat_map(|case| &case.requests).collect();
+    let documents: Vec<_> = cases.iter().flat_map(|case| &case.documents).collect();
+    let refused = documents.iter().filter(|document| document.acceptance.refusal.is_some()).count();
+    let answers = || exchanges.iter().flat_map(|exchange| &exchange.answers);
+    println!("{} cases, {} requests, {refused} refused documents", cases.len(), exchanges.len());
+    assert!(exchanges.len() >= 200 && refused >= 60, "{} {refused}", exchanges.len());
+    assert!(answers().any(|answer| !answer.warnings.is_empty()));
+    assert!(answers().any(|answer| !answer.audit_annotations.is_empty()));
+    assert!(answers().any(|answer| answer.object.is_some()));
+    for code in [401, 403, 413, 422] {
+        let of_code = |answer: &&judge::recording::Answer| {
+            answer.refusal.as_ref().is_some_and(|refusal| refusal.code == code)
+        };
+        assert!(answers().any(|answer| of_code(&answer)), "no answer is {code}");
+    }
+}
+
+/// Needs no API server. Compares nothing until `judge::engine` is filled in.
+#[test]
+fn our_engine_says_what_the_api_server_says() {
+    let mut wrong = Vec::new();
+    for case in judge::recordings().unwrap().iter().flat_map(|topic| &topic.cases) {
+        if let Some(verdict) = engine::verdict(case) {
+            wrong.extend(engine::disagreements(case, &verdict));
+        }
+    }
+    assert!(wrong.is_empty(), "{} disagreements\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn record_all() -> Vec<Recordings> {
+    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(record(&plane, &judge::topics().unwrap())).unwrap()
+}
