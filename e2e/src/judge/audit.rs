@@ -58,9 +58,10 @@ impl AuditLog {
             self.line.clear();
             let id = event["auditID"].as_str().unwrap_or_default().to_owned();
             let annotations = event["annotations"].as_object().into_iter().flatten();
-            // What the authorizer said is not the policies'.
+            // What the authorizer said, and how long things took, is not the policies'.
+            let others = ["authorization.k8s.io/", "apiserver.latency.k8s.io/"];
             let annotations = annotations
-                .filter(|(key, _)| !key.starts_with("authorization.k8s.io/"))
+                .filter(|(key, _)| !others.iter().any(|other| key.starts_with(other)))
                 .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
             self.annotations.insert(id, annotations.collect());
         }

@@ -71,19 +71,6 @@ pub(super) async fn wait(wire: &Wire) -> Result<()> {
     .await
 }
 
-/// Makes the API server put its policies into another order, and waits until it did: it sorts nothing, and its maps
-/// give up their elements in a new order whenever the policies or bindings change.
-pub(super) async fn shuffle(wire: &Wire, number: usize) -> Result<()> {
-    Family::Validating.create(wire, &format!("shuffle-{number}"), "configmaps", None).await?;
-    Family::Mutating.create(wire, &format!("shuffled-{number}"), "configmaps", None).await?;
-    eventually("the policies are in another order", async || {
-        let denied = create(wire, &config_map(&format!("shuffle-{number}"))).await?;
-        let marked = create(wire, &config_map(&format!("shuffled-{number}"))).await?;
-        Ok(denied.refusal().is_some() && changed(&marked)?)
-    })
-    .await
-}
-
 /// The kinds of params that exist. Cases about one that does not exist want it so.
 fn param_kinds(cases: &[&Case]) -> BTreeSet<String> {
     let documents = cases.iter().flat_map(|case| &case.documents);

@@ -81,10 +81,11 @@ pub struct Kind {
 }
 
 const JUDGE: &str = "judge.ironward.dev";
+const ADMISSION: &str = "admissionregistration.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// All of them.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 17] = [
     kind("ConfigMap", "", "configmaps", true),
     kind("Secret", "", "secrets", true),
     kind("Pod", "", "pods", true),
@@ -101,6 +102,7 @@ pub const KINDS: [Kind; 16] = [
     kind("ClusterRole", RBAC, "clusterroles", false),
     kind("ClusterRoleBinding", RBAC, "clusterrolebindings", false),
     kind("Scale", "autoscaling", "scales", true),
+    kind("ValidatingAdmissionPolicyBinding", ADMISSION, "validatingadmissionpolicybindings", false),
 ];
 
 const fn kind(
@@ -187,7 +189,8 @@ struct Written {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct WrittenCase {
-    id: String,
+    #[serde(rename = "id")]
+    _id: String,
     name: String,
     #[serde(default)]
     given: Vec<Value>,
@@ -352,7 +355,7 @@ fn complete_given(mut object: Value, id: &str) -> Result<Value> {
 }
 
 fn complete_document(mut document: Value, id: &str) -> Value {
-    default_to(&mut document, "apiVersion", "admissionregistration.k8s.io/v1".into());
+    default_to(&mut document, "apiVersion", format!("{ADMISSION}/v1").into());
     default_to(&mut document, "metadata", json!({ "name": id }));
     let kind = document["kind"].as_str().unwrap_or_default().to_owned();
     let spec = &mut document["spec"];

@@ -17,14 +17,20 @@ use super::{
 use crate::{control_plane::ControlPlane, progress::Progress};
 use anyhow::{Context, Result, bail};
 use http::Method;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
-/// How long chance gets to show all that it can do.
-const CHANCE: Duration = Duration::from_mins(1);
+/// What stands in the recordings for the end of a name that the API server made up.
+const MADE_UP: &str = "xxxxx";
 
 /// Records all topics, in their order. The control plane must have an audit log.
-pub async fn record(plane: &ControlPlane, topics: &[Topic]) -> Result<Vec<Recordings>> {
+///
+/// `known` is what former runs recorded.
+pub async fn record(
+    plane: &ControlPlane,
+    topics: &[Topic],
+    known: &[Recordings],
+) -> Result<Vec<Recordings>> {
     let wire = Wire::connect(plane.admin_kubeconfig()).await?;
     let mut recorder = Recorder { audit: AuditLog::open(&plane.audit_log())?, wire };
     let cases: Vec<&Case> = topics.iter().flat_map(|topic| &topic.cases).collect();
@@ -48,28 +54,13 @@ pub async fn record(plane: &ControlPlane, topics: &[Topic]) -> Result<Vec<Record
     progress.done();
 
     let progress = Progress::start("judging: the requests");
-    let start = Instant::now();
-    for attempt in 1.. {
-        let mut open = Vec::new();
-        for (case, recording) in cases.iter().zip(&mut recordings) {
-            for (number, ask) in case.requests.iter().enumerate() {
-                let exchange = &mut recording.requests[number];
-                let id = format!("{}.{number}.{attempt}", case.id);
-                if exchange.answers.len() < ask.outcomes {
-                    recorder.ask(ask, exchange, &id).await.context(id.clone())?;
-                }
-                if exchange.answers.len() < ask.outcomes {
-                    open.push(id);
-                }
-            }
+    for (case, recording) in cases.iter().zip(&mut recordings) {
+        for (number, ask) in case.requests.iter().enumerate() {
+            let exchange = &mut recording.requests[number];
+            let id = format!("{}.{number}", case.id);
+            let answer = recorder.ask(ask, exchange, &id).await.context(id)?;
+            exchange.answers.push(answer);
         }
-        if open.is_empty() {
-            break;
-        }
-        if start.elapsed() > CHANCE {
-            bail!("some did not give as many different answers as they should: {open:?}");
-        }
-        canary::shuffle(&recorder.wire, attempt).await?;
     }
     progress.done();
 
@@ -79,7 +70,30 @@ pub async fn record(plane: &ControlPlane, topics: &[Topic]) -> Result<Vec<Record
         about: topic.about.trim().to_owned(),
         cases: recordings.by_ref().take(topic.cases.len()).collect(),
     };
-    Ok(topics.iter().map(of_topic).collect())
+    let mut now = topics.iter().map(of_topic).collect();
+    remember(&mut now, known, topics);
+    Ok(now)
+}
+
+/// Where chance decides, one run shows one answer: those of former runs are kept beside it.
+fn remember(now: &mut Vec<Recordings>, known: &[Recordings], topics: &[Topic]) {
+    let known: Vec<&Recording> = known.iter().flat_map(|topic| &topic.cases).collect();
+    let asks = topics.iter().flat_map(|topic| &topic.cases);
+    for (case, recording) in asks.zip(now.iter_mut().flat_map(|topic| &mut topic.cases)) {
+        let before = known.iter().find(|before| {
+            before.id == recording.id
+                && before.documents == recording.documents
+                && before.requests.len() == recording.requests.len()
+        });
+        let Some(before) = before else { continue };
+        let exchanges = recording.requests.iter_mut().zip(&before.requests);
+        for (ask, (exchange, before)) in case.requests.iter().zip(exchanges) {
+            let old = before.answers.iter().filter(|_| ask.outcomes > 1);
+            let old: Vec<_> = old.filter(|old| !exchange.answers.contains(old)).cloned().collect();
+            exchange.answers.extend(old);
+            exchange.answers.sort_by_key(|answer| serde_json::to_string(answer).unwrap_or_default());
+        }
+    }
 }
 
 struct Recorder {
@@ -143,13 +157,12 @@ impl Recorder {
             recording.access.push(Access { spec: spec.clone(), status });
         }
         for ask in &case.requests {
-            let request = self.prepare_ask(ask).await?;
-            recording.requests.push(Exchange { request, answers: Vec::new() });
+            recording.requests.push(self.prepare_ask(ask).await?);
         }
         Ok(recording)
     }
 
-    async fn prepare_ask(&self, ask: &Ask) -> Result<Request> {
+    async fn prepare_ask(&self, ask: &Ask) -> Result<Exchange> {
         let old = match &ask.old {
             None => None,
             Some(old) => {
@@ -166,31 +179,33 @@ impl Recorder {
                 Some(self.must(&Method::GET, &uri, None).await?)
             }
         };
-        let object = match (&ask.object, ask.operation) {
-            (Some(object), "CREATE" | "UPDATE") => {
-                let dry = Ask { dry_run: true, ..ask.clone() };
-                let reply = self.perform(&dry, None).await?;
-                Some(if reply.code < 300 { reply.body } else { object.clone() })
-            }
-            (object, _) => object.clone(),
+        let dry = Ask { dry_run: ask.operation != "CONNECT", ..ask.clone() };
+        let reply = self.perform(&dry, None).await?;
+        let without_policies = reply.refusal();
+        let object = match ask.operation {
+            "CREATE" | "UPDATE" if without_policies.is_none() => Some(reply.body),
+            _ => ask.object.clone(),
         };
+        let object = object.map(|object| named(ask, &stable(object))).transpose()?;
         let spoken = object.as_ref().or(old.as_ref()).context("a request has an object")?;
         let api = spoken["apiVersion"].as_str().unwrap_or("v1");
         let (group, version) = api.split_once('/').unwrap_or(("", api));
-        Ok(Request {
+        let name = object.as_ref().and_then(|object| object["metadata"]["name"].as_str());
+        let request = Request {
             operation: ask.operation.into(),
             kind: json!({ "group": group, "version": version, "kind": spoken["kind"] }),
             resource: json!({ "group": ask.kind.group, "version": ask.version,
                 "resource": ask.kind.plural }),
             sub_resource: ask.subresource.clone(),
-            name: ask.name.clone(),
+            name: name.unwrap_or(&ask.name).to_owned(),
             namespace: ask.namespace.clone(),
             user_info: ask.user.clone(),
             dry_run: ask.dry_run,
             options: options(ask),
-            object: object.map(stable),
+            object,
             old_object: old.map(stable),
-        })
+        };
+        Ok(Exchange { request, without_policies, answers: Vec::new() })
     }
 
     async fn documents(&self, case: &Case) -> Result<Vec<Document>> {
@@ -206,20 +221,14 @@ impl Recorder {
         Ok(documents)
     }
 
-    /// Asks once and keeps the answer if it is new.
-    async fn ask(&mut self, ask: &Ask, exchange: &mut Exchange, id: &str) -> Result<()> {
+    async fn ask(&mut self, ask: &Ask, exchange: &Exchange, id: &str) -> Result<Answer> {
         let reply = self.perform(ask, Some(id)).await?;
         let audit_annotations = self.audit.annotations_of(id).await?;
         let refusal = reply.refusal();
         let changed = refusal.is_none() && matches!(ask.operation, "CREATE" | "UPDATE");
-        let object = changed.then(|| stable(reply.body));
+        let object = changed.then(|| named(ask, &stable(reply.body))).transpose()?;
         let object = object.filter(|object| Some(object) != exchange.request.object.as_ref());
-        let answer = Answer { refusal, warnings: reply.warnings, audit_annotations, object };
-        if !exchange.answers.contains(&answer) {
-            exchange.answers.push(answer);
-            exchange.answers.sort_by_key(|answer| serde_json::to_string(answer).unwrap_or_default());
-        }
-        Ok(())
+        named(ask, &Answer { refusal, warnings: reply.warnings, audit_annotations, object })
     }
 
     async fn perform(&self, ask: &Ask, audit_id: Option<&str>) -> Result<Reply> {
@@ -291,6 +300,25 @@ pub(super) fn policy_uri(document: &Value) -> String {
         _ => "mutatingadmissionpolicybindings",
     };
     format!("/apis/admissionregistration.k8s.io/v1/{plural}?fieldValidation=Strict")
+}
+
+/// The same with a name that the API server made up made equal for every run.
+fn named<T: Serialize + DeserializeOwned>(ask: &Ask, value: &T) -> Result<T> {
+    let mut text = serde_json::to_string(value)?;
+    let prefix = ask.object.as_ref().and_then(|object| object["metadata"]["generateName"].as_str());
+    if let (Some(prefix), true) = (prefix, ask.name.is_empty()) {
+        let mut made_equal = String::new();
+        let mut parts = text.split(prefix);
+        made_equal.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let suffix = part.get(..MADE_UP.len()).filter(|suffix| suffix.bytes().all(|b| b.is_ascii_alphanumeric()));
+            made_equal.push_str(prefix);
+            made_equal.push_str(if suffix.is_some() { MADE_UP } else { "" });
+            made_equal.push_str(suffix.map_or(part, |suffix| &part[suffix.len()..]));
+        }
+        text = made_equal;
+    }
+    Ok(serde_json::from_str(&text)?)
 }
 
 fn path(ask: &Ask, name: &str) -> String {

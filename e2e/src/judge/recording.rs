@@ -77,6 +77,9 @@ pub struct Acceptance {
 pub struct Exchange {
     /// As admission sees it.
     pub request: Request,
+    /// Why the API server refuses it even without any policy; an answer that says just this is not the policies'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_policies: Option<Refusal>,
     /// The answer; several where Kubernetes leaves it to chance (the order of policies), and then each is right.
     pub answers: Vec<Answer>,
 }
