@@ -317,13 +317,13 @@ fn numbered(value: &Value, number: u64) -> Value {
     }
 }
 
-/// `$repeat(x,3)` is `xxx`.
+/// `$repeat<x|3>` is `xxx`.
 fn repeated(text: &str) -> Result<String> {
     let mut done = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("$repeat(") {
-        let (inside, behind) = after.split_once(')').context("$repeat( is not closed")?;
-        let (what, times) = inside.split_once(',').context("$repeat(text,times) has a comma")?;
+    while let Some((before, after)) = rest.split_once("$repeat<") {
+        let (inside, behind) = after.split_once('>').context("$repeat<text|times> ends with >")?;
+        let (what, times) = inside.split_once('|').context("$repeat<text|times> has a |")?;
         done.push_str(before);
         done.push_str(&what.repeat(times.trim().parse().context("times is a number")?));
         rest = behind;
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn what_is_long_or_many_is_written_short() {
-        let case = case("  validate: { validations: [{ $times: 2, expression: 'c$n' }], x: '$repeat(ab,3)!' }");
+        let case = case("  validate: { validations: [{ $times: 2, expression: 'c$n' }], x: '$repeat<ab|3>!' }");
         let spec = &case.documents[0]["spec"];
         assert_eq!(spec["validations"], json!([{ "expression": "c1" }, { "expression": "c2" }]));
         assert_eq!(spec["x"], "ababab!");

@@ -299,7 +299,8 @@ pub(super) fn policy_uri(document: &Value) -> String {
         "MutatingAdmissionPolicy" => "mutatingadmissionpolicies",
         _ => "mutatingadmissionpolicybindings",
     };
-    format!("/apis/admissionregistration.k8s.io/v1/{plural}?fieldValidation=Strict")
+    let version = document["apiVersion"].as_str().unwrap_or_default();
+    format!("/apis/{version}/{plural}?fieldValidation=Strict")
 }
 
 /// The same with a name that the API server made up made equal for every run.
