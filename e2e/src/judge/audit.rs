@@ -25,11 +25,7 @@ impl AuditLog {
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)
             .with_context(|| format!("could not open the audit log {}", path.display()))?;
-        Ok(Self {
-            reader: BufReader::new(file),
-            line: String::new(),
-            annotations: HashMap::new(),
-        })
+        Ok(Self { reader: BufReader::new(file), line: String::new(), annotations: HashMap::new() })
     }
 
     /// What admission annotated on the request with this id, as soon as it is written.

@@ -1,7 +1,8 @@
 //! How one knows that policies are in force: by policies whose effect is known.
 
 use super::{
-    case::{Case, Kind, judge},
+    case::{Case, judge},
+    kind::{self, Kind},
     recorder::{creation, policy_uri},
     wire::{Message, Reply, Wire},
 };
@@ -18,7 +19,10 @@ const NAMESPACE: &str = "canary";
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Asks until the answer is yes.
-pub(super) async fn eventually(what: &str, mut asked: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
+pub(super) async fn eventually(
+    what: &str,
+    mut asked: impl AsyncFnMut() -> Result<bool>,
+) -> Result<()> {
     let start = Instant::now();
     while !asked().await? {
         if start.elapsed() > PATIENCE {
@@ -52,7 +56,8 @@ pub(super) async fn prepare(wire: &Wire, cases: &[&Case]) -> Result<()> {
     for version in VERSIONS {
         let widget = json!({ "apiVersion": format!("judge.ironward.dev/{version}"), "kind": "Widget",
             "metadata": { "name": "canary-schema", "namespace": NAMESPACE } });
-        eventually("the schemas are known", async || changed(&create(wire, &widget).await?)).await?;
+        eventually("the schemas are known", async || Ok(changed(&create(wire, &widget).await?)))
+            .await?;
     }
     Ok(())
 }
@@ -66,7 +71,7 @@ pub(super) async fn wait(wire: &Wire) -> Result<()> {
     })
     .await?;
     eventually("mutating policies are in force", async || {
-        changed(&create(wire, &config_map("canary-changes")).await?)
+        Ok(changed(&create(wire, &config_map("canary-changes")).await?))
     })
     .await
 }
@@ -108,7 +113,8 @@ impl Family {
     ) -> Result<()> {
         let rule = json!({ "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"],
             "resources": [resource], "resourceNames": [name] });
-        let mut policy = json!({ "matchConstraints": { "resourceRules": [rule], "matchPolicy": "Exact" } });
+        let mut policy =
+            json!({ "matchConstraints": { "resourceRules": [rule], "matchPolicy": "Exact" } });
         let fence = json!({ "namespaceSelector": { "matchLabels": { "case": NAMESPACE } } });
         let mut binding = json!({ "policyName": name, "matchResources": fence });
         match self {
@@ -142,15 +148,12 @@ fn config_map(name: &str) -> Value {
         "metadata": { "name": name, "namespace": NAMESPACE } })
 }
 
-fn changed(reply: &Reply) -> Result<bool> {
-    Ok(reply.body["metadata"]["labels"]["canary"] == "yes")
+fn changed(reply: &Reply) -> bool {
+    reply.body["metadata"]["labels"]["canary"] == "yes"
 }
 
 async fn create(wire: &Wire, object: &Value) -> Result<Reply> {
-    let kind = Kind::named(object["kind"].as_str().unwrap_or_default())?;
-    let api = object["apiVersion"].as_str().unwrap_or_default();
-    let version = api.rsplit_once('/').map_or(api, |(_, version)| version);
-    let uri = format!("{}?dryRun=All", kind.collection(version, NAMESPACE));
+    let uri = format!("{}?dryRun=All", kind::collection_of(object)?);
     let message = Message { method: &Method::POST, uri: &uri, body: Some(object), audit_id: None };
     wire.send(&judge(), message).await
 }

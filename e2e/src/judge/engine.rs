@@ -4,7 +4,7 @@
 //! (`acceptance`, `answers`), and says what `ironward::policy` makes of it. As long as it returns `None`, nothing is
 //! compared. [`disagreements`] does the comparing and needs no change.
 
-use super::recording::{Acceptance, Answer, Recording, differences};
+use super::recording::{Acceptance, Answer, Recording, Request, differences};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,13 +23,31 @@ pub fn verdict(_case: &Recording) -> Option<Verdict> {
     None
 }
 
+/// The object as mutating policies see it: on a create the API server gives it uid, time and name only after them.
+#[must_use]
+pub fn while_mutating(request: &Request) -> Option<Value> {
+    let mut object = request.object.clone()?;
+    if let ("CREATE", Some(metadata)) =
+        (request.operation.as_str(), object["metadata"].as_object_mut())
+    {
+        metadata.retain(|field, _| field != "uid" && field != "creationTimestamp");
+        if metadata.contains_key("generateName") {
+            metadata.remove("name");
+        }
+    }
+    Some(object)
+}
+
 /// Where an engine disagrees with the API server, a line each; empty if it does not.
 #[must_use]
 pub fn disagreements(case: &Recording, verdict: &Verdict) -> Vec<String> {
     let mut found = Vec::new();
     let (documents, requests) = (case.documents.len(), case.requests.len());
     if (verdict.acceptances.len(), verdict.answers.len()) != (documents, requests) {
-        found.push(format!("{}: {documents} documents and {requests} requests need a verdict each", case.id));
+        found.push(format!(
+            "{}: {documents} documents and {requests} requests need a verdict each",
+            case.id
+        ));
         return found;
     }
     for (number, (document, ours)) in case.documents.iter().zip(&verdict.acceptances).enumerate() {
@@ -40,13 +58,17 @@ pub fn disagreements(case: &Recording, verdict: &Verdict) -> Vec<String> {
     }
     for (number, (exchange, ours)) in case.requests.iter().zip(&verdict.answers).enumerate() {
         // What is refused by others than the policies is not for an engine to say.
-        let theirs = exchange.answers.iter().any(|answer| {
-            answer.refusal.is_some() && answer.refusal == exchange.without_policies
-        });
+        let theirs = exchange
+            .answers
+            .iter()
+            .any(|answer| answer.refusal.is_some() && answer.refusal == exchange.without_policies);
         if !theirs && !exchange.answers.contains(ours) {
-            let closest = exchange.answers.iter().map(|answer| differences(&value(answer), &value(ours)));
+            let closest =
+                exchange.answers.iter().map(|answer| differences(&value(answer), &value(ours)));
             let lines = closest.min_by_key(Vec::len).unwrap_or_default();
-            found.extend(lines.into_iter().map(|line| format!("{} request {number}{line}", case.id)));
+            found.extend(
+                lines.into_iter().map(|line| format!("{} request {number}{line}", case.id)),
+            );
         }
     }
     found
@@ -93,9 +115,21 @@ mod tests {
     }
 
     #[test]
+    fn mutating_policies_do_not_see_what_is_made_up_later() {
+        let object = json!({ "metadata": { "generateName": "a-", "name": "a-xxxxx", "uid": "0" } });
+        let request =
+            Request { operation: "CREATE".into(), object: Some(object), ..Request::default() };
+        let seen = json!({ "metadata": { "generateName": "a-" } });
+        assert_eq!(while_mutating(&request), Some(seen));
+    }
+
+    #[test]
     fn each_of_several_possible_answers_agrees() {
         for message in ["one", "two"] {
-            let verdict = Verdict { acceptances: vec![Acceptance::default()], answers: vec![denied(message)] };
+            let verdict = Verdict {
+                acceptances: vec![Acceptance::default()],
+                answers: vec![denied(message)],
+            };
             assert_eq!(disagreements(&case(), &verdict), [""; 0]);
         }
     }

@@ -12,18 +12,16 @@ pub(super) fn lines(value: &Value) -> String {
 }
 
 fn lay_out(value: &Value, depth: usize, taken: usize, out: &mut String) {
-    let (open, elements, close) = match value {
-        Value::Array(all) if !all.is_empty() => {
-            ('[', all.iter().map(|value| (String::new(), value)).collect::<Vec<_>>(), ']')
-        }
-        Value::Object(all) if !all.is_empty() => {
-            let named = |(key, value)| (format!("{}: ", Value::from(String::clone(key))), value);
-            ('{', all.iter().map(named).collect(), '}')
-        }
-        other => return out.push_str(&other.to_string()),
+    let (open, elements, close): (_, Vec<_>, _) = if let Some(all) = value.as_array() {
+        ('[', all.iter().map(|value| (String::new(), value)).collect(), ']')
+    } else if let Some(all) = value.as_object() {
+        let named = |(key, value)| (format!("{}: ", Value::from(String::clone(key))), value);
+        ('{', all.iter().map(named).collect(), '}')
+    } else {
+        return out.push_str(&value.to_string());
     };
     let flat = value.to_string();
-    if depth > 2 && 2 * depth + taken + flat.len() <= WIDTH {
+    if elements.is_empty() || depth > 2 && 2 * depth + taken + flat.len() <= WIDTH {
         return out.push_str(&flat);
     }
     out.push(open);

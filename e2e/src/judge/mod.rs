@@ -8,10 +8,13 @@ pub mod audit;
 mod canary;
 pub mod case;
 pub mod engine;
+pub mod kind;
 mod layout;
 pub mod recorder;
 pub mod recording;
+mod spelling;
 pub mod wire;
+mod written;
 
 use anyhow::{Context, Result};
 use case::Topic;

@@ -8,7 +8,8 @@
 use super::{
     audit::AuditLog,
     canary,
-    case::{Ask, Case, Kind, Topic, judge},
+    case::{Ask, Case, Topic, judge},
+    kind,
     recording::{
         Acceptance, Access, Answer, Document, Exchange, Recording, Recordings, Request, stable,
     },
@@ -70,13 +71,13 @@ pub async fn record(
         about: topic.about.trim().to_owned(),
         cases: recordings.by_ref().take(topic.cases.len()).collect(),
     };
-    let mut now = topics.iter().map(of_topic).collect();
+    let mut now: Vec<Recordings> = topics.iter().map(of_topic).collect();
     remember(&mut now, known, topics);
     Ok(now)
 }
 
 /// Where chance decides, one run shows one answer: those of former runs are kept beside it.
-fn remember(now: &mut Vec<Recordings>, known: &[Recordings], topics: &[Topic]) {
+fn remember(now: &mut [Recordings], known: &[Recordings], topics: &[Topic]) {
     let known: Vec<&Recording> = known.iter().flat_map(|topic| &topic.cases).collect();
     let asks = topics.iter().flat_map(|topic| &topic.cases);
     for (case, recording) in asks.zip(now.iter_mut().flat_map(|topic| &mut topic.cases)) {
@@ -91,7 +92,9 @@ fn remember(now: &mut Vec<Recordings>, known: &[Recordings], topics: &[Topic]) {
             let old = before.answers.iter().filter(|_| ask.outcomes > 1);
             let old: Vec<_> = old.filter(|old| !exchange.answers.contains(old)).cloned().collect();
             exchange.answers.extend(old);
-            exchange.answers.sort_by_key(|answer| serde_json::to_string(answer).unwrap_or_default());
+            exchange
+                .answers
+                .sort_by_key(|answer| serde_json::to_string(answer).unwrap_or_default());
         }
     }
 }
@@ -213,8 +216,7 @@ impl Recorder {
         for document in &case.documents {
             let reply = self.wire.send(&judge(), creation(document, &policy_uri(document))).await?;
             let refusal = reply.refusal();
-            let stored =
-                (case.stored && refusal.is_none()).then(|| reply.body["spec"].clone());
+            let stored = (case.stored && refusal.is_none()).then(|| reply.body["spec"].clone());
             let acceptance = Acceptance { refusal, warnings: reply.warnings, stored };
             documents.push(Document { document: document.clone(), acceptance });
         }
@@ -226,7 +228,11 @@ impl Recorder {
         let audit_annotations = self.audit.annotations_of(id).await?;
         let refusal = reply.refusal();
         let changed = refusal.is_none() && matches!(ask.operation, "CREATE" | "UPDATE");
-        let object = changed.then(|| named(ask, &stable(reply.body))).transpose()?;
+        let mut object = changed.then(|| named(ask, &stable(reply.body))).transpose()?;
+        if let (Some(object), "CREATE") = (&mut object, ask.operation) {
+            // It has one only now that it is stored.
+            object["metadata"].as_object_mut().map(|metadata| metadata.remove("resourceVersion"));
+        }
         let object = object.filter(|object| Some(object) != exchange.request.object.as_ref());
         named(ask, &Answer { refusal, warnings: reply.warnings, audit_annotations, object })
     }
@@ -252,7 +258,7 @@ impl Recorder {
         }
         let (method, body) = match ask.operation {
             "CREATE" => (Method::POST, ask.object.clone()),
-            "UPDATE" => (Method::PUT, Some(self.at_its_version(ask).await?)),
+            "UPDATE" => (Method::PUT, Some(self.as_read_before(ask).await?)),
             "DELETE" => (Method::DELETE, None),
             _ => (Method::POST, None),
         };
@@ -260,20 +266,18 @@ impl Recorder {
         self.wire.send(&ask.user, message).await
     }
 
-    /// The API server insists on being told which version of the object is replaced.
-    async fn at_its_version(&self, ask: &Ask) -> Result<Value> {
+    /// With what the API server keeps in an object, as it is sent by everyone who read it before.
+    async fn as_read_before(&self, ask: &Ask) -> Result<Value> {
         let found = self.must(&Method::GET, &path(ask, &ask.name), None).await?;
         let mut object = ask.object.clone().unwrap_or_default();
-        object["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
+        for field in ["creationTimestamp", "resourceVersion", "uid"] {
+            object["metadata"][field] = found["metadata"][field].clone();
+        }
         Ok(object)
     }
 
     async fn create(&self, object: &Value) -> Result<Value> {
-        let kind = Kind::named(object["kind"].as_str().unwrap_or_default())?;
-        let api = object["apiVersion"].as_str().unwrap_or_default();
-        let version = api.rsplit_once('/').map_or(api, |(_, version)| version);
-        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
-        self.must(&Method::POST, &kind.collection(version, namespace), Some(object)).await
+        self.must(&Method::POST, &kind::collection_of(object)?, Some(object)).await
     }
 
     async fn must(&self, method: &Method, uri: &str, body: Option<&Value>) -> Result<Value> {
@@ -312,7 +316,9 @@ fn named<T: Serialize + DeserializeOwned>(ask: &Ask, value: &T) -> Result<T> {
         let mut parts = text.split(prefix);
         made_equal.push_str(parts.next().unwrap_or_default());
         for part in parts {
-            let suffix = part.get(..MADE_UP.len()).filter(|suffix| suffix.bytes().all(|b| b.is_ascii_alphanumeric()));
+            let suffix = part
+                .get(..MADE_UP.len())
+                .filter(|suffix| suffix.bytes().all(|b| b.is_ascii_alphanumeric()));
             made_equal.push_str(prefix);
             made_equal.push_str(if suffix.is_some() { MADE_UP } else { "" });
             made_equal.push_str(suffix.map_or(part, |suffix| &part[suffix.len()..]));

@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn what_changes_from_run_to_run_is_always_the_same() {
-        let object = json!({ "metadata": { "name": "a", "generation": 3, "resourceVersion": "4711" } });
+        let object =
+            json!({ "metadata": { "name": "a", "generation": 3, "resourceVersion": "4711" } });
         assert_eq!(stable(object), json!({ "metadata": { "name": "a", "resourceVersion": "1" } }));
     }
 }

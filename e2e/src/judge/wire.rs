@@ -65,7 +65,9 @@ impl Wire {
         for group in &user.groups {
             request = request.header("Impersonate-Group", group);
         }
-        for (key, value) in user.extra.iter().flat_map(|(key, all)| all.iter().map(move |v| (key, v))) {
+        for (key, value) in
+            user.extra.iter().flat_map(|(key, all)| all.iter().map(move |v| (key, v)))
+        {
             request = request.header(format!("Impersonate-Extra-{key}"), value);
         }
         if let Some(id) = audit_id {
@@ -103,14 +105,11 @@ impl Reply {
             field: text(&cause["field"]),
         };
         let causes = self.body["details"]["causes"].as_array().into_iter().flatten();
-        let message = match &self.body {
-            Value::String(text) => text.clone(),
-            status => text(&status["message"]),
-        };
+        let message = if self.body.is_string() { &self.body } else { &self.body["message"] };
         Some(Refusal {
             code: self.code,
             reason: text(&self.body["reason"]),
-            message,
+            message: text(message),
             causes: causes.map(cause).collect(),
         })
     }
