@@ -38,6 +38,7 @@ pub(super) async fn prepare(wire: &Wire, cases: &[&Case]) -> Result<()> {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace",
         "metadata": { "name": NAMESPACE, "labels": { "case": NAMESPACE } } });
     must(wire, &namespace, "/api/v1/namespaces").await?;
+    let mut names = Vec::new();
     for (number, kind) in param_kinds(cases).iter().enumerate() {
         for family in [Family::Validating, Family::Mutating] {
             let name = format!("canary-{}-{number}", family.word().to_ascii_lowercase());
@@ -45,14 +46,17 @@ pub(super) async fn prepare(wire: &Wire, cases: &[&Case]) -> Result<()> {
             let param = json!({ "selector": { "matchLabels": { "canary": "none" } },
                 "parameterNotFoundAction": "Deny" });
             family.create(wire, &name, "configmaps", Some((kind, &param))).await?;
-            eventually(&format!("params {kind}"), async || {
-                let reply = create(wire, &config_map(&name)).await?;
-                Ok(reply.refusal().is_some_and(|r| r.message.contains("no params found")))
-            })
-            .await?;
+            names.push(name);
         }
     }
     Family::Mutating.create(wire, "canary-schema", "widgets", None).await?;
+    for name in names {
+        eventually("the params can be looked for", async || {
+            let refusal = create(wire, &config_map(&name)).await?.refusal();
+            Ok(refusal.is_some_and(|refusal| refusal.message.contains("no params found")))
+        })
+        .await?;
+    }
     for version in VERSIONS {
         let widget = json!({ "apiVersion": format!("judge.ironward.dev/{version}"), "kind": "Widget",
             "metadata": { "name": "canary-schema", "namespace": NAMESPACE } });

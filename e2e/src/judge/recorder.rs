@@ -89,7 +89,8 @@ fn remember(now: &mut [Recordings], known: &[Recordings], topics: &[Topic]) {
         let Some(before) = before else { continue };
         let exchanges = recording.requests.iter_mut().zip(&before.requests);
         for (ask, (exchange, before)) in case.requests.iter().zip(exchanges) {
-            let old = before.answers.iter().filter(|_| ask.outcomes > 1);
+            let same = before.request == exchange.request;
+            let old = before.answers.iter().filter(|_| same && ask.outcomes > 1);
             let old: Vec<_> = old.filter(|old| !exchange.answers.contains(old)).cloned().collect();
             exchange.answers.extend(old);
             exchange
