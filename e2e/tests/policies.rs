@@ -8,7 +8,7 @@ use ironward_e2e::{
     judge::{
         self, engine,
         recorder::record,
-        recording::{Recordings, differences},
+        recording::{Recording, Recordings, differences},
     },
 };
 
@@ -17,18 +17,15 @@ fn the_recordings_are_what_the_api_server_says() {
     let committed = judge::recordings().unwrap();
     let now = record_all(&committed).unwrap();
     let mut stale = Vec::new();
-    for topic in &now {
-        let Some(before) = committed.iter().find(|before| before.topic == topic.topic) else {
-            stale.push(format!("{}: not recorded", topic.topic));
+    for (topic, case) in now.iter().flat_map(cases) {
+        let before = committed.iter().flat_map(cases).find(|(_, before)| before.id == case.id);
+        let Some((_, before)) = before else {
+            stale.push(format!("{topic} {}: not recorded", case.id));
             continue;
         };
-        for (index, case) in topic.cases.iter().enumerate() {
-            let before = before.cases.get(index).map(serde_json::to_value);
-            let before = before.transpose().unwrap().unwrap_or_default();
-            let lines = differences(&before, &serde_json::to_value(case).unwrap());
-            stale
-                .extend(lines.into_iter().map(|line| format!("{} {}{line}", topic.topic, case.id)));
-        }
+        let value = |case| serde_json::to_value(case).unwrap();
+        let lines = differences(&value(before), &value(case));
+        stale.extend(lines.into_iter().map(|line| format!("{topic} {}{line}", case.id)));
     }
     assert!(stale.is_empty(), "{} differences\n{}", stale.len(), stale.join("\n"));
     assert_eq!(committed, now, "a topic or case is recorded that is no more");
@@ -67,9 +64,10 @@ fn the_recordings_cover_what_they_promise() {
 #[test]
 fn every_answer_that_chance_can_give_is_recorded() {
     let (topics, recordings) = (judge::topics().unwrap(), judge::recordings().unwrap());
-    let recordings: Vec<_> = recordings.iter().flat_map(|topic| &topic.cases).collect();
     let mut missing = Vec::new();
-    for (case, recording) in topics.iter().flat_map(|topic| &topic.cases).zip(recordings) {
+    for case in topics.iter().flat_map(|topic| &topic.cases) {
+        let recorded = recordings.iter().flat_map(cases).find(|(_, found)| found.id == case.id);
+        let Some((_, recording)) = recorded else { continue };
         for (ask, exchange) in case.requests.iter().zip(&recording.requests) {
             if exchange.answers.len() != ask.outcomes {
                 missing.push(format!(
@@ -94,6 +92,10 @@ fn our_engine_says_what_the_api_server_says() {
         }
     }
     assert!(wrong.is_empty(), "{} disagreements\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn cases(topic: &Recordings) -> impl Iterator<Item = (&str, &Recording)> {
+    topic.cases.iter().map(|case| (topic.topic.as_str(), case))
 }
 
 fn record_all(known: &[Recordings]) -> anyhow::Result<Vec<Recordings>> {

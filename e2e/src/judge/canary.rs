@@ -33,11 +33,50 @@ pub(super) async fn eventually(
     Ok(())
 }
 
-/// Waits until the policies of the cases will find their params and the schemas of what they change.
+/// The authorizer's answer to the `spec` of a SubjectAccessReview.
+pub(super) async fn access(wire: &Wire, spec: &Value) -> Result<Value> {
+    let review = json!({ "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": spec });
+    let uri = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    Ok(wire.send(&judge(), creation(&review, uri)).await?.body["status"].clone())
+}
+
+/// Waits until the authorizer knows all roles and bindings that were created so far.
+async fn roles(wire: &Wire) -> Result<()> {
+    let rules = json!([{ "apiGroups": ["canary"], "resources": ["canaries"], "verbs": ["sing"] }]);
+    for scope in ["", "Cluster"] {
+        let kind = format!("{scope}Role");
+        let metadata = if scope.is_empty() {
+            json!({ "name": NAMESPACE, "namespace": NAMESPACE })
+        } else {
+            json!({ "name": NAMESPACE })
+        };
+        let user = format!("{scope}canary");
+        let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+            "metadata": metadata, "rules": rules });
+        let binding = json!({ "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{kind}Binding"), "metadata": metadata,
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": NAMESPACE },
+            "subjects": [{ "kind": "User", "name": user }] });
+        for object in [role, binding] {
+            must(wire, &object, &kind::collection_of(&object)?).await?;
+        }
+        let question = json!({ "user": user, "resourceAttributes": { "namespace": NAMESPACE,
+            "group": "canary", "resource": "canaries", "verb": "sing" } });
+        eventually("the roles are in force", async || {
+            Ok(access(wire, &question).await?["allowed"] == true)
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Waits until the policies of the cases will find their params, the schemas of what they change, and the roles.
 pub(super) async fn prepare(wire: &Wire, cases: &[&Case]) -> Result<()> {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace",
         "metadata": { "name": NAMESPACE, "labels": { "case": NAMESPACE } } });
     must(wire, &namespace, "/api/v1/namespaces").await?;
+    roles(wire).await?;
     let mut names = Vec::new();
     for (number, kind) in param_kinds(cases).iter().enumerate() {
         for family in [Family::Validating, Family::Mutating] {
