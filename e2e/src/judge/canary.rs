@@ -3,11 +3,9 @@
 use super::{
     case::{Case, judge},
     kind::{self, Kind},
-    recorder::{creation, policy_uri},
     wire::{Message, Reply, Wire},
 };
 use anyhow::{Result, bail};
-use http::Method;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -38,7 +36,7 @@ pub(super) async fn access(wire: &Wire, spec: &Value) -> Result<Value> {
     let review = json!({ "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
         "spec": spec });
     let uri = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    Ok(wire.send(&judge(), creation(&review, uri)).await?.body["status"].clone())
+    Ok(wire.must(Message::create(uri, &review)).await?["status"].clone())
 }
 
 /// Waits until the authorizer knows all roles and bindings that were created so far.
@@ -59,7 +57,7 @@ async fn roles(wire: &Wire) -> Result<()> {
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": NAMESPACE },
             "subjects": [{ "kind": "User", "name": user }] });
         for object in [role, binding] {
-            must(wire, &object, &kind::collection_of(&object)?).await?;
+            wire.create(&object).await?;
         }
         let question = json!({ "user": user, "resourceAttributes": { "namespace": NAMESPACE,
             "group": "canary", "resource": "canaries", "verb": "sing" } });
@@ -75,7 +73,7 @@ async fn roles(wire: &Wire) -> Result<()> {
 pub(super) async fn prepare(wire: &Wire, cases: &[&Case]) -> Result<()> {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace",
         "metadata": { "name": NAMESPACE, "labels": { "case": NAMESPACE } } });
-    must(wire, &namespace, "/api/v1/namespaces").await?;
+    wire.create(&namespace).await?;
     roles(wire).await?;
     let mut names = Vec::new();
     for (number, kind) in param_kinds(cases).iter().enumerate() {
@@ -180,7 +178,7 @@ impl Family {
             let kind = format!("{}AdmissionPolicy{kind}", self.word());
             let document = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
                 "metadata": { "name": name }, "spec": spec });
-            must(wire, &document, &policy_uri(&document)).await?;
+            wire.must(Message::create(&kind::policies_of(&document), &document)).await?;
         }
         Ok(())
     }
@@ -197,13 +195,5 @@ fn changed(reply: &Reply) -> bool {
 
 async fn create(wire: &Wire, object: &Value) -> Result<Reply> {
     let uri = format!("{}?dryRun=All", kind::collection_of(object)?);
-    let message = Message { method: &Method::POST, uri: &uri, body: Some(object), audit_id: None };
-    wire.send(&judge(), message).await
-}
-
-async fn must(wire: &Wire, object: &Value, uri: &str) -> Result<()> {
-    match wire.send(&judge(), creation(object, uri)).await?.refusal() {
-        None => Ok(()),
-        Some(refusal) => bail!("{uri}: {}", refusal.message),
-    }
+    wire.send(&judge(), Message::create(&uri, object)).await
 }

@@ -52,6 +52,8 @@ pub struct Ask {
     pub namespace: String,
     /// What is sent.
     pub object: Option<Value>,
+    /// What kind of patch it is, if it is one.
+    pub patch: Option<String>,
     /// What is there before.
     pub old: Option<Value>,
     /// Who asks.
@@ -83,4 +85,17 @@ pub fn check_ids(topics: &[Topic]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::written::topic, *};
+
+    #[test]
+    fn two_cases_of_one_id_are_told() {
+        let one = topic("x", "about: x\ncases: [{ id: a, name: x }]").unwrap();
+        assert!(check_ids(std::slice::from_ref(&one)).is_ok());
+        let error = check_ids(&[one.clone(), one]).unwrap_err();
+        assert_eq!(error.to_string(), "two cases have the id a");
+    }
 }

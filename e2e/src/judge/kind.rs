@@ -86,3 +86,16 @@ pub fn collection_of(object: &Value) -> Result<String> {
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
     Ok(kind.collection(version, namespace))
 }
+
+/// Where a policy or binding is created, as strictly as `kubectl apply` does it.
+#[must_use]
+pub fn policies_of(document: &Value) -> String {
+    let plural = match document["kind"].as_str().unwrap_or_default() {
+        "ValidatingAdmissionPolicy" => "validatingadmissionpolicies",
+        "ValidatingAdmissionPolicyBinding" => "validatingadmissionpolicybindings",
+        "MutatingAdmissionPolicy" => "mutatingadmissionpolicies",
+        _ => "mutatingadmissionpolicybindings",
+    };
+    let version = document["apiVersion"].as_str().unwrap_or_default();
+    format!("/apis/{version}/{plural}?fieldValidation=Strict")
+}

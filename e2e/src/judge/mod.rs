@@ -4,15 +4,18 @@
 //! expectation. [`recorder`] puts both to a real kube-apiserver and writes down what it says; the
 //! recordings are committed, so that [`engine`] can be compared with them where no API server is.
 
+mod asking;
 pub mod audit;
 mod canary;
 pub mod case;
+mod chance;
 pub mod engine;
 pub mod kind;
 mod layout;
 pub mod recorder;
 pub mod recording;
 mod spelling;
+mod stage;
 pub mod wire;
 mod written;
 

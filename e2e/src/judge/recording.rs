@@ -17,7 +17,7 @@ pub struct Recordings {
 }
 
 /// One case: all that an engine needs to know, and what the API server said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Recording {
     /// Unique; also the name of its namespace and, unless it says otherwise, of its policy and binding.

@@ -1,7 +1,11 @@
 //! Requests to the API server with every header in hand.
 
-use super::recording::{Cause, Refusal, UserInfo};
-use anyhow::{Context, Result};
+use super::{
+    case::judge,
+    kind,
+    recording::{Cause, Refusal, UserInfo},
+};
+use anyhow::{Context, Result, bail};
 use http::{HeaderMap, Method, Request, header::WARNING};
 use kube::{
     Client, Config,
@@ -26,6 +30,8 @@ pub struct Message<'a> {
     pub uri: &'a str,
     /// What is sent, if anything.
     pub body: Option<&'a Value>,
+    /// What kind of patch it is, if it is one.
+    pub patch: Option<&'a str>,
     /// A name for it in the audit log.
     pub audit_id: Option<&'a str>,
 }
@@ -56,7 +62,7 @@ impl Wire {
 
     /// Sends a request for a user and returns what comes back, whatever it is.
     pub async fn send(&self, user: &UserInfo, message: Message<'_>) -> Result<Reply> {
-        let Message { method, uri, body, audit_id } = message;
+        let Message { method, uri, body, patch, audit_id } = message;
         let mut request = Request::builder().method(method).uri(uri);
         request = request.header("Impersonate-User", &user.username);
         if !user.uid.is_empty() {
@@ -75,7 +81,7 @@ impl Wire {
         }
         let body = match body {
             Some(body) => {
-                request = request.header("Content-Type", "application/json");
+                request = request.header("Content-Type", patch.unwrap_or("application/json"));
                 Body::from(serde_json::to_vec(body)?)
             }
             None => Body::empty(),
@@ -88,6 +94,34 @@ impl Wire {
         let body = serde_json::from_slice(&bytes)
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
         Ok(Reply { code, warnings, body })
+    }
+
+    /// Sends a request that has to succeed, for one to whom nothing is forbidden.
+    pub async fn must(&self, message: Message<'_>) -> Result<Value> {
+        let reply = self.send(&judge(), message).await?;
+        match reply.refusal() {
+            None => Ok(reply.body),
+            Some(refusal) => bail!("{} {}: {}", message.method, message.uri, refusal.message),
+        }
+    }
+
+    /// Creates an object of one of the kinds that cases speak of, and returns it as it is stored.
+    pub async fn create(&self, object: &Value) -> Result<Value> {
+        self.must(Message::create(&kind::collection_of(object)?, object)).await
+    }
+}
+
+impl<'a> Message<'a> {
+    /// A creation.
+    #[must_use]
+    pub fn create(uri: &'a str, object: &'a Value) -> Self {
+        Self { method: &Method::POST, uri, body: Some(object), patch: None, audit_id: None }
+    }
+
+    /// A question.
+    #[must_use]
+    pub fn get(uri: &'a str) -> Self {
+        Self { method: &Method::GET, uri, body: None, patch: None, audit_id: None }
     }
 }
 

@@ -16,17 +16,17 @@ impl Topic {
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(path)?;
-        Self::parse(&name, &text).with_context(|| format!("{} is no case file", path.display()))
+        topic(&name, &text).with_context(|| format!("{} is no case file", path.display()))
     }
+}
 
-    fn parse(name: &str, text: &str) -> Result<Self> {
-        let Written { about, cases } = serde_saphyr::from_str(text)?;
-        let cases = cases.into_iter().map(|case| {
-            let id = case["id"].as_str().unwrap_or("of a case without id").to_owned();
-            complete(case).with_context(|| format!("case {id} is wrong"))
-        });
-        Ok(Self { name: name.into(), about, cases: cases.collect::<Result<_>>()? })
-    }
+pub(super) fn topic(name: &str, text: &str) -> Result<Topic> {
+    let Written { about, cases } = serde_saphyr::from_str(text)?;
+    let cases = cases.into_iter().map(|case| {
+        let id = case["id"].as_str().unwrap_or("of a case without id").to_owned();
+        complete(case).with_context(|| format!("case {id} is wrong"))
+    });
+    Ok(Topic { name: name.into(), about, cases: cases.collect::<Result<_>>()? })
 }
 
 #[derive(Deserialize)]
@@ -65,6 +65,7 @@ struct WrittenAsk {
     delete: Option<Value>,
     connect: Option<Value>,
     old: Option<Value>,
+    patch: Option<String>,
     #[serde(default)]
     subresource: String,
     user: Option<UserInfo>,
@@ -226,6 +227,7 @@ fn complete_ask(ask: WrittenAsk, number: usize, id: &str) -> Result<Ask> {
         operation,
         kind,
         subresource: ask.subresource,
+        patch: ask.patch.map(|kind| format!("application/{kind}")),
         object: object.map(whole).transpose()?,
         old: match (operation, old) {
             // What is connected to is addressed, not made.
@@ -259,7 +261,7 @@ mod tests {
 
     fn case(text: &str) -> Case {
         let text = format!("about: x\ncases:\n- id: a\n  name: x\n{text}");
-        Topic::parse("x", &text).unwrap().cases.remove(0)
+        topic("x", &text).unwrap().cases.remove(0)
     }
 
     #[test]
