@@ -57,11 +57,9 @@ pub fn disagreements(case: &Recording, verdict: &Verdict) -> Vec<String> {
         found.extend(lines.into_iter().map(|line| format!("{} document {number}{line}", case.id)));
     }
     for (number, (exchange, ours)) in case.requests.iter().zip(&verdict.answers).enumerate() {
-        // What is refused by others than the policies is not for an engine to say.
-        let theirs = exchange
-            .answers
-            .iter()
-            .any(|answer| answer.refusal.is_some() && answer.refusal == exchange.without_policies);
+        // What others refuse, before or after the policies, is not for an engine to say.
+        let refusals = exchange.answers.iter().filter_map(|answer| answer.refusal.as_ref());
+        let theirs = refusals.into_iter().any(|refusal| !refusal.is_by_policies());
         if !theirs && !exchange.answers.contains(ours) {
             let closest =
                 exchange.answers.iter().map(|answer| differences(&value(answer), &value(ours)));
@@ -84,7 +82,8 @@ mod tests {
     use serde_json::json;
 
     fn denied(message: &str) -> Answer {
-        let refusal = Refusal { code: 422, message: message.into(), ..Refusal::default() };
+        let message = format!("policy 'a' denied request: {message}");
+        let refusal = Refusal { code: 422, message, ..Refusal::default() };
         Answer { refusal: Some(refusal), ..Answer::default() }
     }
 
@@ -105,13 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_without_policies_is_not_compared() {
-        let mut case = case();
-        case.requests[0].answers = vec![denied("by the schema")];
-        case.requests[0].without_policies = denied("by the schema").refusal;
-        let answers = vec![Answer::default()];
-        let verdict = Verdict { acceptances: vec![Acceptance::default()], answers };
-        assert_eq!(disagreements(&case, &verdict), [""; 0]);
+    fn what_others_refuse_is_not_compared() {
+        let refusal =
+            |message: &str| Refusal { code: 422, message: message.into(), ..Refusal::default() };
+        for (message, compared) in [("spec.size is wrong", 0), ("policy 'a' denied request: no", 1)]
+        {
+            let mut case = case();
+            let refusal = Some(refusal(message));
+            case.requests[0].answers = vec![Answer { refusal, ..Answer::default() }];
+            let answers = vec![Answer::default()];
+            let verdict = Verdict { acceptances: vec![Acceptance::default()], answers };
+            assert_eq!(disagreements(&case, &verdict).len(), compared, "{message}");
+        }
     }
 
     #[test]
@@ -141,7 +145,7 @@ mod tests {
         let verdict = Verdict { acceptances, answers: vec![denied("three")] };
         let expected = [
             r#"a document 0.warnings: recorded null, now ["hm"]"#,
-            r#"a request 0.refusal.message: recorded "one", now "three""#,
+            r#"a request 0.refusal.message: recorded "policy 'a' denied request: one", now "policy 'a' denied request: three""#,
         ];
         assert_eq!(disagreements(&case(), &verdict), expected);
     }

@@ -77,7 +77,7 @@ pub struct Acceptance {
 pub struct Exchange {
     /// As admission sees it.
     pub request: Request,
-    /// Why the API server refuses it even without any policy; an answer that says just this is not the policies'.
+    /// Why the API server refuses it even without any policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_policies: Option<Refusal>,
     /// The answer; several where Kubernetes leaves it to chance (the order of policies), and then each is right.
@@ -166,6 +166,15 @@ pub struct Refusal {
     /// `details.causes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
+}
+
+impl Refusal {
+    /// Whether the policies refused it. The schema and other parts of the API server have other words.
+    #[must_use]
+    pub fn is_by_policies(&self) -> bool {
+        // 500: a patch of theirs came to nothing that can be read.
+        self.code == 500 || self.message.contains(" denied request: ")
+    }
 }
 
 /// One of several causes of a refusal.
