@@ -52,13 +52,14 @@ fn provide_in(
     ingredients: &[&str],
     build: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
-    let dir = root.join(format!("{name}-{}", fingerprint(ingredients)));
+    let entry = format!("{name}-{}", fingerprint(ingredients));
+    let dir = root.join(&entry);
     let complete = dir.join(COMPLETE);
     if complete.exists() {
         return Ok(dir);
     }
     fs::create_dir_all(root).with_context(|| format!("could not make {}", root.display()))?;
-    let _turn = wait_for_turn(&dir.with_extension("lock"), name)?;
+    let _turn = wait_for_turn(&root.join(format!("{entry}.lock")), name)?;
     if complete.exists() {
         return Ok(dir);
     }

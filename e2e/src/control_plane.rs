@@ -20,6 +20,7 @@ use std::{
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a start may be lost to another process that took its port first.
 const TRIES: usize = 3;
+const AUDIT_LOG: &str = "audit.log";
 
 const ETCD_SERVER: Program =
     Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: &ETCD };
@@ -45,6 +46,13 @@ struct Programs {
     kubectl: PathBuf,
 }
 
+/// What a control plane can be asked for beyond the usual.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Whether the API server keeps an audit log: who asked for what, and the annotations of admission.
+    pub audit: bool,
+}
+
 /// A running control plane. It ends with this value, or with this process.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -60,6 +68,11 @@ pub struct ControlPlane {
 impl ControlPlane {
     /// Builds what is not built yet, starts it, and returns when it answers.
     pub fn start() -> Result<Self> {
+        Self::start_with(Options::default())
+    }
+
+    /// The same with something beyond the usual.
+    pub fn start_with(options: Options) -> Result<Self> {
         let programs = Programs {
             etcd: ETCD_SERVER.path()?,
             api_server: API_SERVER.path()?,
@@ -68,7 +81,7 @@ impl ControlPlane {
         };
         let progress = Progress::start("starting the control plane");
         for _ in 0..TRIES {
-            if let Started::Ready(plane) = Self::try_start(&programs)? {
+            if let Started::Ready(plane) = Self::try_start(&programs, options)? {
                 progress.done();
                 return Ok(*plane);
             }
@@ -117,7 +130,13 @@ impl ControlPlane {
         self.group.spawn(name, command)
     }
 
-    fn try_start(programs: &Programs) -> Result<Started> {
+    /// The audit log, one event a line, if one was asked for.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.dir().join(AUDIT_LOG)
+    }
+
+    fn try_start(programs: &Programs, options: Options) -> Result<Started> {
         let group = ProcessGroup::new("control-plane")?;
         let [client, peer, secure] = ports::free()?;
         let authority = Authority::new(group.dir())?;
@@ -129,10 +148,12 @@ impl ControlPlane {
         let accounts = authority.for_user("service-accounts", &[])?;
 
         let etcd = group.spawn("etcd", etcd(&programs.etcd, group.dir(), client, peer))?;
-        let api_server = group.spawn(
-            "kube-apiserver",
-            api_server(&programs.api_server, &authority, &accounts, client, secure)?,
-        )?;
+        let mut api_server =
+            api_server(&programs.api_server, &authority, &accounts, client, secure)?;
+        if options.audit {
+            api_server.args(audit(group.dir())?);
+        }
+        let api_server = group.spawn("kube-apiserver", api_server)?;
         let kubectl = Kubectl::new(&programs.kubectl, &admin);
         let ready = api_server.wait_until(PATIENCE, || {
             etcd.exit_status().is_some() || kubectl.prints(&["get", "--raw", "/readyz"], "ok")
@@ -205,6 +226,19 @@ fn api_server(
         .args(["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24"])
         .args(["--endpoint-reconciler-type=none", "--profiling=false"]);
     Ok(command)
+}
+
+/// The flags that make the API server write down every request that has been answered.
+fn audit(dir: &Path) -> Result<[String; 2]> {
+    let policy = json!({
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived", "ResponseStarted"],
+        "rules": [{ "level": "Metadata" }],
+    });
+    let path = dir.join("audit-policy.json");
+    fs::write(&path, policy.to_string()).context("could not write the audit policy")?;
+    Ok([flag("--audit-policy-file", &path), flag("--audit-log-path", &dir.join(AUDIT_LOG))])
 }
 
 fn controller_manager(

@@ -14,6 +14,7 @@ pub mod go;
 pub mod http;
 pub mod ironic;
 pub mod ironward;
+pub mod judge;
 pub mod kubectl;
 pub mod ports;
 pub mod process_group;

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 const DISK: &str = "disk.raw";
 const RAMDISK: &str = "ramdisk.iso";
 

@@ -1,0 +1,47 @@
+//! What the cases stand on: the kinds, and the right of everybody to get as far as admission.
+
+use super::{
+    canary::eventually,
+    wire::{Message, Wire},
+};
+use anyhow::Result;
+use serde_json::json;
+
+/// Prepares an API server that nobody has used yet.
+pub(super) async fn set(wire: &Wire) -> Result<()> {
+    install_kinds(wire).await?;
+    let_everybody_write(wire).await
+}
+
+async fn install_kinds(wire: &Wire) -> Result<()> {
+    let uri = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for definition in super::kinds()? {
+        wire.must(Message::create(uri, &definition)).await?;
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+        let uri = format!("{uri}/{name}");
+        eventually("the kinds are served", async || {
+            let found = wire.must(Message::get(&uri)).await?;
+            let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+            let mut established = conditions.filter(|c| c["type"] == "Established");
+            Ok(established.any(|condition| condition["status"] == "True"))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// So that the users of the cases get as far as admission.
+async fn let_everybody_write(wire: &Wire) -> Result<()> {
+    let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": { "name": "judge-everybody" },
+        "rules": [{ "apiGroups": ["", "judge.ironward.dev"], "verbs": ["get", "create", "update", "delete"],
+            "resources": ["configmaps", "widgets", "gadgets"] }] });
+    let binding = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": { "name": "judge-everybody" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "judge-everybody" },
+        "subjects": [{ "kind": "Group", "name": "system:authenticated" }] });
+    for object in [role, binding] {
+        wire.create(&object).await?;
+    }
+    Ok(())
+}
