@@ -102,9 +102,35 @@ pub(crate) fn mutate(
     };
     let second =
         pass(policies, schemas, &request.with_object(&object), facts, &mut reinvocation, true)?;
-    let object = second.object.unwrap_or(object);
+    let mut object = second.object.unwrap_or(object);
+    settle(request.object, &mut object);
     let is_changed = request.object != Some(&object);
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
+}
+
+/// A whole double is written as an integer, as Go writes it; what was not changed stays as it was.
+fn settle(before: Option<&Value>, after: &mut Value) {
+    if before == Some(after) {
+        return;
+    }
+    match after {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                settle(before.and_then(|before| before.get(key)), value);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                settle(before.and_then(|before| before.get(index)), item);
+            }
+        }
+        Value::Number(number) => {
+            if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
+                *after = convert::number(double);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// Which invocations are to be made again: those that asked for it and came before a change.
