@@ -369,4 +369,19 @@ mod tests {
     fn a_test_that_fails_changes_nothing(#[case] operation: Value) {
         assert_eq!(patched(&json!({"a": 1}), &json!([operation])), Err(Failure::Test));
     }
+
+    /// Made by the API server's own library (evanphx/json-patch v4) on random documents.
+    const VECTORS: &str = include_str!("json_patch.jsonl");
+
+    #[test]
+    fn random_patches_end_as_they_do_in_the_api_server() {
+        for vector in VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let want = match (vector.get("patched"), vector["error"].as_str()) {
+                (Some(patched), _) => Ok(patched.clone()),
+                (None, Some(error)) => Err(Failure::Error(error.to_owned())),
+                (None, None) => Err(Failure::Test),
+            };
+            assert_eq!(patched(&vector["document"], &vector["operations"]), want, "{vector}");
+        }
+    }
 }

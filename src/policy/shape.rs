@@ -148,7 +148,13 @@ impl Reader {
             at.go,
             go_type(shape)
         );
-        self.errors.push(FieldError::plain(&at.path, message));
+        let is_bare =
+            matches!(shape, Shape::Text(_)) && matches!(node.tree, Tree::Bool(_) | Tree::Number(_));
+        self.errors.push(FieldError {
+            suggestion: is_bare
+                .then(|| "put it in quotes, or YAML takes it for no text".to_owned()),
+            ..FieldError::plain(&at.path, message)
+        });
     }
 }
 
