@@ -162,12 +162,12 @@ fn learn(facts: &mut KnownFacts, case: &Value, question: Question) {
                     }
             });
             let found = found.cloned().collect();
-            facts.params.insert(query, found);
+            facts.params.insert(*query, found);
         }
         Question::Authorization(question) => {
             let decision =
                 Decision { allowed: true, denied: false, reason: String::new(), error: None };
-            facts.authorizations.insert(question, decision);
+            facts.authorizations.insert(*question, decision);
         }
     }
 }

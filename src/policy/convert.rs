@@ -1,5 +1,10 @@
 //! From the values of mutations to JSON: an apply configuration, or the operations of a patch.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "of the many forms of values, few mean something in each place"
+)]
+
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 

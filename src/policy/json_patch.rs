@@ -2,6 +2,8 @@
 //! a missing key, `copy` of nothing copies null, negative indexes count from the end. So this is
 //! not RFC 6902 to the letter, but its reading of it, texts included.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "only objects and lists can be walked into")]
+
 use serde_json::{Map, Value};
 
 /// One operation, as a policy's expression gives it.

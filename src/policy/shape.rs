@@ -15,8 +15,8 @@ pub(crate) enum Shape {
     Text(&'static str),
     Integer(&'static str),
     Bool(&'static str),
-    List(&'static str, &'static Shape),
-    Map(&'static str, &'static Shape),
+    List(&'static str, &'static Self),
+    Map(&'static str, &'static Self),
     Struct(&'static Struct),
     Any,
 }
@@ -160,8 +160,11 @@ impl Reader {
 
 fn go_type(shape: &Shape) -> String {
     match shape {
-        Shape::Text(go) | Shape::Integer(go) | Shape::Bool(go) => (*go).to_owned(),
-        Shape::List(go, _) | Shape::Map(go, _) => (*go).to_owned(),
+        Shape::Text(go)
+        | Shape::Integer(go)
+        | Shape::Bool(go)
+        | Shape::List(go, _)
+        | Shape::Map(go, _) => (*go).to_owned(),
         Shape::Struct(shape) => format!("v1.{}", shape.go),
         Shape::Any => "interface {}".to_owned(),
     }

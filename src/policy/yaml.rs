@@ -1,6 +1,11 @@
 //! A YAML or JSON text as a tree in which every value knows its place in the file, so that a
 //! problem can be shown where it is. Bounded in depth and size before anything walks it.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "of the many events and forms, few mean something in each place"
+)]
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Number, Value};
@@ -25,8 +30,6 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) const START: Self = Self { line: 1, column: 1, offset: 0 };
-
     fn of(marker: &Marker) -> Self {
         Self {
             line: marker.line(),
