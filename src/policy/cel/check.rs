@@ -19,6 +19,8 @@ pub(crate) struct Checked {
     pub overloads: Vec<Vec<&'static str>>,
     /// By node id: the node names a variable or a type.
     pub names: Vec<Option<Name>>,
+    /// A node has no type at all, which cel-go notices late.
+    pub untyped: bool,
 }
 
 /// What a name stands for.
@@ -41,6 +43,7 @@ pub(crate) fn check(
             types: vec![None; ids],
             overloads: vec![Vec::new(); ids],
             names: vec![None; ids],
+            untyped: false,
         },
         errors: Vec::new(),
     };
@@ -166,6 +169,12 @@ impl Checker<'_> {
         };
         let result = match &target {
             Type::Map(ab) => ab.1.clone(),
+            Type::Struct(name)
+                if &**name == "JSONPatch" && self.environment.field(name, field).is_none() =>
+            {
+                self.checked.untyped = true;
+                Type::Error
+            }
             Type::Struct(name) => self.field_type(at, name, field).unwrap_or(Type::Error),
             Type::Var(_) => {
                 self.unifier.assignable(&Type::Dyn, &target);
@@ -424,10 +433,24 @@ impl Checker<'_> {
         if let Type::Struct(full) = &result {
             *name = full.clone();
         }
+        if name.starts_with("google.protobuf.") && result != Type::Error {
+            let text = format!("construction of '{name}' is not supported");
+            self.raise(at, text);
+            self.checked.types[id] = Some(Type::Error);
+            return;
+        }
         let type_name = name.clone();
         self.checked.types[id] = Some(result);
         for StructField { at, name, value, optional, id: _ } in fields {
             self.check(value);
+            if &*type_name == "JSONPatch" && self.environment.field(&type_name, name).is_none() {
+                // cel-go is told that the field exists, and gets no type for it.
+                let given = self.unwrapped(value, *optional).checker_name();
+                let text =
+                    format!("expected type of field '{name}' is '' but provided type is '{given}'");
+                self.raise(*at, text);
+                continue;
+            }
             let field = self.field_type(*at, &type_name, name).unwrap_or(Type::Error);
             let given = self.unwrapped(value, *optional);
             if !self.unifier.assignable(&field, &given) {

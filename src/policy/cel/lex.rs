@@ -44,6 +44,46 @@ pub(crate) enum Tok {
 }
 
 impl Tok {
+    /// In the order of messages.
+    pub(crate) const ALL: [Self; 36] = [
+        Self::Equals,
+        Self::NotEquals,
+        Self::In,
+        Self::Less,
+        Self::LessEquals,
+        Self::GreaterEquals,
+        Self::Greater,
+        Self::And,
+        Self::Or,
+        Self::LBracket,
+        Self::RBracket,
+        Self::LBrace,
+        Self::RBrace,
+        Self::LParen,
+        Self::RParen,
+        Self::Dot,
+        Self::Comma,
+        Self::Minus,
+        Self::Not,
+        Self::Question,
+        Self::Colon,
+        Self::Plus,
+        Self::Star,
+        Self::Slash,
+        Self::Percent,
+        Self::True,
+        Self::False,
+        Self::Null,
+        Self::Float,
+        Self::Int,
+        Self::Uint,
+        Self::String,
+        Self::Bytes,
+        Self::Ident,
+        Self::Escaped,
+        Self::End,
+    ];
+
     /// As messages name it.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -58,9 +58,17 @@ impl Lowering<'_> {
                 if self.checked.names[expr.id].is_some() {
                     return self.name(expr);
                 }
+                let typed = match &self.checked.types[operand.id] {
+                    Some(Type::Struct(name)) => &**name == "Object" || name.starts_with("Object."),
+                    _ => false,
+                };
                 let operand = self.node(operand)?;
-                let qualifier =
-                    Qualifier { key: Key::Field(field.clone()), optional: false, test: *test_only };
+                let qualifier = Qualifier {
+                    key: Key::Field(field.clone()),
+                    optional: false,
+                    test: *test_only,
+                    typed,
+                };
                 let mut attr = qualified(operand, qualifier);
                 attr.test_only |= *test_only;
                 Ok(Node::Attr(Box::new(attr)))
@@ -423,7 +431,7 @@ fn index(nodes: Vec<Node>, optional: bool) -> Lowered {
         Node::Attr(attr) => Key::Attr(attr),
         other => Key::Node(Box::new(other)),
     };
-    let attr = qualified(operand, Qualifier { key, optional, test: false });
+    let attr = qualified(operand, Qualifier { key, optional, test: false, typed: false });
     Ok(Node::Attr(Box::new(attr)))
 }
 

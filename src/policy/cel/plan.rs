@@ -69,6 +69,8 @@ pub(crate) struct Qualifier {
     /// `.?` or `[?`.
     pub optional: bool,
     pub test: bool,
+    /// The field of a value that is known to be an `Object`.
+    pub typed: bool,
 }
 
 /// What is selected.
