@@ -158,9 +158,12 @@ pub(crate) fn validating(
         wants_namespace: false,
         wants_request: false,
     };
-    policy.wants_namespace = policy.expressions().any(Expression::uses_namespace);
-    policy.wants_request =
-        policy.expressions().chain(&policy.policy.conditions).any(Expression::uses_request);
+    let wants_namespace = policy.expressions().any(Expression::uses_namespace);
+    let mut expressions = policy.expressions().chain(&policy.policy.conditions);
+    let wants_request = expressions.any(Expression::uses_request);
+    drop(expressions);
+    policy.wants_namespace = wants_namespace;
+    policy.wants_request = wants_request;
     Some(policy)
 }
 
