@@ -309,6 +309,8 @@ mod tests {
     #[case::many("a: 1\n---\nb: yes\n", vec![json!({"a": 1}), json!({"b": true})])]
     #[case::empty_ones("---\n---\na: 1\n---\n# nothing\n", vec![json!({"a": 1})])]
     #[case::json("{\"a\": [1, \"x\", null]}", vec![json!({"a": [1, "x", null]})])]
+    #[case::json_tabs("{\n\t\"a\": [\n\t\t1\n\t]\n}\n", vec![json!({"a": [1]})])]
+    #[case::json_escapes("{\"a\": \"\\ud83d\\ude00 \\/\"}", vec![json!({"a": "\u{1f600} /"})])]
     #[case::quoted("a: '1'\nb: \"yes\"\n", vec![json!({"a": "1", "b": "yes"})])]
     #[case::tagged("a: !!str 1\n", vec![json!({"a": "1"})])]
     #[case::alias("a: &x {b: 1}\nc: *x\n", vec![json!({"a": {"b": 1}, "c": {"b": 1}})])]
