@@ -124,20 +124,17 @@ impl Checker<'_> {
     }
 
     fn ident(&mut self, expr: &Expr, name: &str) {
-        match self.lookup(name) {
-            Some((found, ty)) => {
-                self.checked.names[expr.id] = Some(found);
-                self.set(expr, ty);
-            }
-            None => {
-                self.set(expr, Type::Error);
-                let mut candidates = self.environment.names();
-                let locals: Vec<Arc<str>> = self.scopes.iter().map(|(n, _)| n.clone()).collect();
-                candidates.extend(locals.iter().map(|n| &**n));
-                let candidates: Vec<String> = candidates.iter().map(|c| (*c).to_owned()).collect();
-                let borrowed: Vec<&str> = candidates.iter().map(String::as_str).collect();
-                self.undeclared(expr.at, name, &borrowed);
-            }
+        if let Some((found, ty)) = self.lookup(name) {
+            self.checked.names[expr.id] = Some(found);
+            self.set(expr, ty);
+        } else {
+            self.set(expr, Type::Error);
+            let mut candidates = self.environment.names();
+            let locals: Vec<Arc<str>> = self.scopes.iter().map(|(n, _)| n.clone()).collect();
+            candidates.extend(locals.iter().map(|n| &**n));
+            let candidates: Vec<String> = candidates.iter().map(|c| (*c).to_owned()).collect();
+            let borrowed: Vec<&str> = candidates.iter().map(String::as_str).collect();
+            self.undeclared(expr.at, name, &borrowed);
         }
     }
 
@@ -358,14 +355,13 @@ impl Checker<'_> {
         if !optional {
             return ty;
         }
-        match &ty {
-            Type::Optional(inner) => (**inner).clone(),
-            _ => {
-                if !ty.is_dyn() {
-                    self.mismatch(value.at, &Type::optional(ty.clone()), &ty);
-                }
-                ty
+        if let Type::Optional(inner) = &ty {
+            (**inner).clone()
+        } else {
+            if !ty.is_dyn() {
+                self.mismatch(value.at, &Type::optional(ty.clone()), &ty);
             }
+            ty
         }
     }
 
@@ -441,7 +437,7 @@ impl Checker<'_> {
         }
         let type_name = name.clone();
         self.checked.types[id] = Some(result);
-        for StructField { at, name, value, optional, id: _ } in fields {
+        for StructField { at, name, value, optional } in fields {
             self.check(value);
             if &*type_name == "JSONPatch" && self.environment.field(&type_name, name).is_none() {
                 // cel-go is told that the field exists, and gets no type for it.

@@ -17,6 +17,9 @@ use std::{cmp::Ordering, sync::Arc};
 
 pub(crate) type Res<'a> = Result<Value<'a>, Error>;
 
+/// The longest list that may be gone through at once.
+const LONGEST: usize = 10_000_000;
+
 /// More variables than this may not lean on each other in a row: the stack is finite.
 const NESTING: usize = 64;
 
@@ -108,6 +111,15 @@ impl<'a> Machine<'_, 'a> {
         Ok(())
     }
 
+    /// Stops before a list is gone through that is longer than any budget, though it costs little:
+    /// sums of lists double without using memory.
+    pub(crate) fn bounded(&mut self, length: usize) -> Result<(), Error> {
+        if length > LONGEST {
+            return self.foresee(u64::MAX);
+        }
+        Ok(())
+    }
+
     /// One more turn of a loop.
     pub(super) fn turn(&mut self) -> Result<(), Error> {
         self.turns = self.turns.wrapping_add(1);
@@ -177,7 +189,12 @@ impl<'a> Machine<'_, 'a> {
         {
             return right;
         }
-        let size = |side: &Res<'_>| side.as_ref().map_or(1, Value::size);
+        let variables = self.bindings.variables.len() as u64;
+        let size = |side: &Res<'_>| match side {
+            Ok(Value::Map(Map::Variables)) => variables,
+            Ok(value) => value.size(),
+            Err(_) => 1,
+        };
         let cost = match &left {
             Ok(Value::Opaque(_)) if equal => 1,
             _ => cost::tenth(size(&left).min(size(&right))),
@@ -377,9 +394,17 @@ impl<'a> Machine<'_, 'a> {
     }
 
     /// `variables.name`: evaluated once, its cost kept apart.
-    fn variable(&mut self, key: &Value<'_>, presence: bool) -> Result<Option<Value<'a>>, Error> {
+    pub(super) fn variable(
+        &mut self,
+        key: &Value<'_>,
+        presence: bool,
+    ) -> Result<Option<Value<'a>>, Error> {
         let Value::String(name) = key else { return Err(no_overload()) };
-        let Some((&name, &program)) = self.bindings.variables.get_key_value(&**name) else {
+        let known = super::shape::unescape(name);
+        let found = known.and_then(|known| {
+            self.bindings.variables.iter().rev().find(|(name, _)| **name == *known)
+        });
+        let Some(&(name, program)) = found else {
             return if presence {
                 Ok(None)
             } else {

@@ -523,7 +523,7 @@ fn convert_double<'a>(value: &Value<'a>, d: f64, to: &Type) -> Res<'a> {
             Ok(Value::Int(d as i64))
         }
         Type::Uint => {
-            if !d.is_finite() || d < 0.0 || d >= 18_446_744_073_709_551_616.0 {
+            if !d.is_finite() || !(0.0..18_446_744_073_709_551_616.0).contains(&d) {
                 return Err(fail("unsigned integer overflow"));
             }
             Ok(Value::Uint(d as u64))

@@ -129,13 +129,9 @@ pub(crate) fn parse(source: &str) -> Result<Parsed, Vec<Raised>> {
         recovering: false,
         last_error: None,
         attempts: 0,
-        aborted: None,
+        aborted: false,
     };
     let root = parser.start();
-    if let Some(raised) = parser.aborted {
-        parser.errors.extend(raised);
-        return Err(parser.errors);
-    }
     if !parser.errors.is_empty() {
         return Err(parser.errors);
     }
@@ -175,8 +171,8 @@ pub(crate) struct Parser {
     /// Where the last recovery was, and of which rules.
     last_error: Option<(usize, Vec<&'static str>)>,
     attempts: usize,
-    /// Nothing more is read; one more thing to report, perhaps.
-    aborted: Option<Option<Raised>>,
+    /// Nothing more is read.
+    aborted: bool,
 }
 
 /// cel-go's limits on recovery.
@@ -190,13 +186,10 @@ impl Parser {
         Expr { id, at, kind }
     }
 
-    pub(crate) fn fresh(&mut self) -> usize {
-        self.ids += 1;
-        self.ids - 1
-    }
-
     pub(crate) fn raise(&mut self, at: usize, message: impl Into<String>) {
-        self.errors.push(Raised::at(at, message));
+        if !self.aborted {
+            self.errors.push(Raised::at(at, message));
+        }
     }
 
     fn kind(&self) -> Tok {
@@ -204,7 +197,7 @@ impl Parser {
     }
 
     fn ahead(&self, n: usize) -> Tok {
-        if self.aborted.is_some() {
+        if self.aborted {
             return Tok::End;
         }
         self.tokens.get(self.pos + n).map_or(Tok::End, |t| t.kind)
@@ -212,7 +205,7 @@ impl Parser {
 
     fn token(&self) -> &Token {
         let last = self.tokens.len() - 1;
-        &self.tokens[if self.aborted.is_some() { last } else { self.pos.min(last) }]
+        &self.tokens[if self.aborted { last } else { self.pos.min(last) }]
     }
 
     fn bump(&mut self) -> Token {
@@ -234,7 +227,7 @@ impl Parser {
         (self.kind() == kind).then(|| self.fits())
     }
 
-    fn report(&mut self, at: usize, message: String) {
+    fn report(&mut self, at: usize, message: &str) {
         if !self.recovering {
             self.recovering = true;
             self.raise(at, format!("Syntax error: {message}"));
@@ -242,14 +235,14 @@ impl Parser {
     }
 
     fn attempt(&mut self) -> Result<(), Stop> {
-        if self.aborted.is_some() {
+        if self.aborted {
             return Err(Stop);
         }
         if self.attempts == ATTEMPTS {
             let at = self.token().at;
             let text = format!("Syntax error: error recovery attempt limit exceeded: {ATTEMPTS}");
             self.raise(at, text);
-            self.aborted = Some(None);
+            self.aborted = true;
             return Err(Stop);
         }
         self.attempts += 1;
@@ -270,7 +263,7 @@ impl Parser {
 
     /// A token that must come; `next` and the rule's own end may come after it.
     fn expect(&mut self, kind: Tok, next: Follow) -> Result<Token, Stop> {
-        if self.kind() == kind && self.aborted.is_none() {
+        if self.kind() == kind && !self.aborted {
             return Ok(self.fits());
         }
         self.attempt()?;
@@ -283,7 +276,7 @@ impl Parser {
         let token = self.token().clone();
         if follows.has(token.kind) {
             let message = format!("missing {} at '{}'", kind.name(), shown(&token.text));
-            self.report(token.at, message);
+            self.report(token.at, &message);
             return Ok(Token { kind, at: token.at, text: String::new() });
         }
         Err(self.mismatched(set(&[kind])))
@@ -307,13 +300,13 @@ impl Parser {
     fn extraneous(&mut self, expected: Set) {
         let token = self.token().clone();
         let text = shown(&token.text);
-        self.report(token.at, format!("extraneous input '{text}' expecting {}", expected.shown()));
+        self.report(token.at, &format!("extraneous input '{text}' expecting {}", expected.shown()));
     }
 
     fn mismatched(&mut self, expected: Set) -> Stop {
         let token = self.token().clone();
         let text = shown(&token.text);
-        self.report(token.at, format!("mismatched input '{text}' expecting {}", expected.shown()));
+        self.report(token.at, &format!("mismatched input '{text}' expecting {}", expected.shown()));
         Stop
     }
 
@@ -330,7 +323,7 @@ impl Parser {
             }
             _ => format!("no viable alternative at input '{}'", shown(&text)),
         };
-        self.report(offending.at, message);
+        self.report(offending.at, &message);
         Stop
     }
 
@@ -343,12 +336,11 @@ impl Parser {
         otherwise: impl FnOnce(&mut Self) -> T,
     ) -> T {
         self.frames.push(follow);
-        let read = match body(self) {
-            Ok(read) => read,
-            Err(Stop) => {
-                self.recover(name);
-                otherwise(self)
-            }
+        let read = if let Ok(read) = body(self) {
+            read
+        } else {
+            self.recover(name);
+            otherwise(self)
         };
         self.frames.pop();
         read
@@ -359,12 +351,13 @@ impl Parser {
             return;
         }
         let mut consumed = 0;
-        match &mut self.last_error {
-            Some((at, rules)) if *at == self.pos && rules.contains(&name) => {
-                self.bump();
-                consumed += 1;
-            }
-            _ => {}
+        let again = self
+            .last_error
+            .as_ref()
+            .is_some_and(|(at, rules)| *at == self.pos && rules.contains(&name));
+        if again {
+            self.bump();
+            consumed += 1;
         }
         match &mut self.last_error {
             Some((at, rules)) if *at == self.pos => rules.push(name),
@@ -373,9 +366,9 @@ impl Parser {
         let all = self.frames.iter().fold(NOTHING, |all, frame| all.and(frame.0));
         while self.kind() != Tok::End && !all.has(self.kind()) {
             if consumed >= LOOKAHEAD {
-                self.aborted = Some(Some(Raised::whole(format!(
-                    "error recovery token lookahead limit exceeded: {LOOKAHEAD}"
-                ))));
+                self.aborted = true;
+                let text = format!("error recovery token lookahead limit exceeded: {LOOKAHEAD}");
+                self.errors.push(Raised::whole(text));
                 return;
             }
             self.bump();
@@ -397,13 +390,15 @@ impl Parser {
     }
 
     fn too_deep(&mut self, depth: usize) -> Result<(), Stop> {
-        if depth > DEPTH {
-            self.errors.clear();
-            self.aborted =
-                Some(Some(Raised::whole(format!("expression recursion limit exceeded: {DEPTH}"))));
-            return Err(Stop);
+        if depth <= DEPTH {
+            return Ok(());
         }
-        Ok(())
+        if !self.aborted {
+            self.aborted = true;
+            let text = format!("expression recursion limit exceeded: {DEPTH}");
+            self.errors = vec![Raised::whole(text)];
+        }
+        Err(Stop)
     }
 
     fn expr(&mut self, follow: Follow) -> Node {
@@ -574,6 +569,18 @@ impl Parser {
         }
         let at = self.token().at;
         let mut count = 0_usize;
+        if operator == Tok::Minus {
+            // One more token decides between a sign and an operator, so the last dash is not read.
+            let dashes = (0..).take_while(|n| self.ahead(*n) == Tok::Minus).count();
+            let next = self.ahead(dashes);
+            if !START.has(next) || next == Tok::Not {
+                for _ in 1..dashes {
+                    self.fits();
+                }
+                let start = self.pos;
+                return Err(self.no_viable(start));
+            }
+        }
         while self.kind() == operator {
             self.fits();
             count += 1;
@@ -587,31 +594,19 @@ impl Parser {
         }
         let literal = self.kind() == Tok::Minus && matches!(self.ahead(1), Tok::Int | Tok::Float);
         if !literal && matches!(self.kind(), Tok::Not | Tok::Minus) {
-            let start = self.pos - 1;
-            return Err(self.no_viable_here(start));
+            let start = self.pos;
+            return Err(self.no_viable(start));
         }
         if !START.has(self.kind()) {
             return Err(Stop);
         }
         let member = self.member();
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             return Ok(member);
         }
         let function = if operator == Tok::Not { "!_" } else { "-_" };
         let visits = member.visits;
         Ok(Node { expr: self.call(at, function, vec![member.expr]), visits })
-    }
-
-    /// The offending token is the current one.
-    fn no_viable_here(&mut self, start: usize) -> Stop {
-        let token = self.token().clone();
-        let mut text: String =
-            self.tokens[start..self.pos].iter().map(|t| t.text.as_str()).collect();
-        if token.kind != Tok::End {
-            text.push_str(&token.text);
-        }
-        self.report(token.at, format!("no viable alternative at input '{}'", shown(&text)));
-        Stop
     }
 
     fn member(&mut self) -> Node {
@@ -689,17 +684,14 @@ impl Parser {
             },
             |_| None,
         );
-        match name {
-            Some(token) => {
-                if token.kind == Tok::Escaped {
-                    self.raise(token.at, "unsupported syntax: '`'");
-                }
-                (token.at, Arc::from(token.text.as_str()))
+        if let Some(token) = name {
+            if token.kind == Tok::Escaped {
+                self.raise(token.at, "unsupported syntax: '`'");
             }
-            None => {
-                self.raise(at, "unsupported ident kind");
-                (at, Arc::from(""))
-            }
+            (token.at, Arc::from(token.text.as_str()))
+        } else {
+            self.raise(at, "unsupported ident kind");
+            (at, Arc::from(""))
         }
     }
 
@@ -845,8 +837,7 @@ impl Parser {
             let colon = self.expect(Tok::Colon, Follow(START, false))?;
             let value = self.expr(Follow(set(&[Tok::Comma]), true));
             *visits = (*visits).max(value.visits);
-            let id = self.fresh();
-            fields.push(StructField { id, at: colon.at, name, value: value.expr, optional });
+            fields.push(StructField { at: colon.at, name, value: value.expr, optional });
             if self.kind() == Tok::Comma && first.has(self.ahead(1)) {
                 self.fits();
             } else {
