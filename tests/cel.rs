@@ -10,11 +10,41 @@ use ironward::policy::cel::{
     shape,
     value::Map,
 };
+use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 /// Vectors that differ, by id, with the reason. Cost may be higher than the API server's, never lower.
-const EXCEPTIONS: &[(&str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str)] = &[
+    // Go's order of maps decides how many keys are looked at.
+    ("4cee571d6b", "cost depends on the order of a map"),
+    ("1c737385de", "cost depends on the order of a map"),
+    ("4f8912bbb8", "cost depends on the order of a map"),
+    // sort.Slice is not stable above 12 elements; here equal keys keep their order.
+    ("eef6a95941", "order of equal keys"),
+    ("253ce90a63", "order of equal keys"),
+    ("1db6e1b19e", "order of equal keys"),
+    ("2d3a66838f", "order of equal keys"),
+    ("cca2caa89e", "order of equal keys"),
+    // Messages of protocol buffers cannot be made: refused when the expression is compiled.
+    ("46df988dd9", "google.protobuf"),
+    ("f8c62c0b3d", "google.protobuf"),
+    ("df4bfa967d", "google.protobuf"),
+    ("d484330e2d", "google.protobuf"),
+    ("3e5ab1e6e9", "google.protobuf"),
+    ("06b10ed44b", "google.protobuf"),
+    ("05628b8f12", "google.protobuf"),
+    ("a6a8907ef2", "google.protobuf"),
+    ("475a67da53", "google.protobuf"),
+    ("561e3e3c3b", "google.protobuf"),
+    ("7993f29d35", "google.protobuf"),
+    ("d653efea68", "google.protobuf"),
+    ("71ba260659", "google.protobuf"),
+    ("4ed85a7266", "google.protobuf"),
+    ("1f94ddf805", "google.protobuf"),
+    // `variables` as the range of a two-variable macro: an error there and here, at another cost.
+    ("234864db2c", "cost of an error"),
+];
 
 #[derive(Default)]
 struct Score {
@@ -26,6 +56,18 @@ struct Score {
 
 #[test]
 fn every_vector_is_answered_as_the_api_server_answers() {
+    // Answers are read and compared without a limit on depth, so with a large stack.
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run).unwrap();
+    assert_eq!(thread.join().unwrap(), 0, "vectors differ from the API server's answers");
+}
+
+fn read(line: &str) -> Json {
+    let mut deserializer = serde_json::Deserializer::from_str(line);
+    deserializer.disable_recursion_limit();
+    Json::deserialize(&mut deserializer).unwrap()
+}
+
+fn run() -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cel");
     let only = option_env!("CEL_VECTORS");
     let mut files: Vec<_> = fs::read_dir(root.join("vectors"))
@@ -43,7 +85,7 @@ fn every_vector_is_answered_as_the_api_server_answers() {
         let mut score = Score::default();
         let mut shown = 0;
         for line in fs::read_to_string(&file).unwrap().lines() {
-            let vector: Json = serde_json::from_str(line).unwrap();
+            let vector = read(line);
             score.total += 1;
             let found = answer(&vector, &fixtures);
             let wrong = compare(&vector, &found);
@@ -78,7 +120,7 @@ fn every_vector_is_answered_as_the_api_server_answers() {
         );
     }
     println!("{report}");
-    assert_eq!(differences, 0, "vectors differ from the API server's answers");
+    differences
 }
 
 fn compare(vector: &Json, found: &Json) -> Vec<&'static str> {
@@ -257,7 +299,9 @@ fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
         let compiled = compile(source, &variable_environment, &[]).map_err(|e| e.to_string());
         let ty = compiled.as_ref().map_or(Type::Dyn, |p| p.result_type().clone());
         variable_environment.declare(name, &ty);
-        declared.declare(name, &ty);
+        if place.composed.is_some() {
+            declared.declare(name, &ty);
+        }
         variable_answers.push(match &compiled {
             Ok(_) => json!({"name": name, "staticType": ty.to_string()}),
             Err(error) => json!({"name": name, "compileError": error}),

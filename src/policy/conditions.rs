@@ -3,9 +3,9 @@
 
 use super::{
     cel::MATCH_CONDITIONS_BUDGET,
+    compiled::Policy,
     engine::{Inputs, Scope, Stop, Variables},
     facts::Question,
-    policy::Policy,
 };
 
 /// What they come to.

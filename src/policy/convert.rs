@@ -1,5 +1,10 @@
 //! From the values of mutations to JSON: an apply configuration, or the operations of a patch.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "of the many forms of values, few mean something in each place"
+)]
+
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
@@ -279,7 +284,7 @@ fn shown(value: &Cel<'_>) -> String {
 }
 
 /// A whole double is printed as an integer, and read as one.
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     let printed = Number::from_f64(value).map(|number| number.to_string()).unwrap_or_default();
     let whole = printed.strip_suffix(".0").and_then(|whole| whole.parse::<i64>().ok());
     whole.map_or_else(|| Number::from_f64(value).map_or(Value::Null, Value::Number), Value::from)

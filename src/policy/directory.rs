@@ -46,8 +46,10 @@ impl Directory<'_> {
 #[must_use]
 pub fn is_policy_file(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    matches!(extension, "yaml" | "yml" | "json") && !stem.ends_with(".test")
+    let mut parts = name.rsplit('.');
+    let (extension, before, rest) = (parts.next(), parts.next(), parts.next());
+    let is_test = before == Some("test") && rest.is_some();
+    before.is_some() && matches!(extension, Some("yaml" | "yml" | "json")) && !is_test
 }
 
 type Key = (Kind, String);

@@ -34,9 +34,14 @@ impl Expression {
         &self.source
     }
 
-    /// Whether it may want `namespaceObject`; a comment that mentions it counts too.
+    /// Whether it may want `namespaceObject`; a text that mentions it counts too.
     pub(crate) fn uses_namespace(&self) -> bool {
         self.source.contains("namespaceObject")
+    }
+
+    /// Whether it may want `request`; a text that mentions it counts too.
+    pub(crate) fn uses_request(&self) -> bool {
+        self.source.contains("request")
     }
 }
 
@@ -167,8 +172,8 @@ fn fault(source: &str, errors: &CompileErrors) -> CompileFault {
 #[derive(Clone, Copy)]
 pub(crate) struct Inputs<'a> {
     pub request: &'a Request<'a>,
-    /// The variable `request`.
-    pub variable: &'a Value,
+    /// The variable `request`, if an expression may want it.
+    pub variable: Option<&'a Value>,
     pub params: Option<&'a Value>,
     pub namespace: Option<&'a Value>,
     pub authorizer: Option<&'a Decisions<'a>>,
@@ -221,10 +226,7 @@ impl Outcome<'_> {
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
-        match &self.0 {
-            CelValue::String(text) => Some(text),
-            _ => None,
-        }
+        if let CelValue::String(text) = &self.0 { Some(text) } else { None }
     }
 
     pub(crate) fn type_name(&self) -> &str {
@@ -235,7 +237,10 @@ impl Outcome<'_> {
 impl<'a> Scope<'a> {
     pub(crate) fn new(inputs: &Inputs<'a>, variables: &'a Variables, budget: u64) -> Self {
         let request = inputs.request;
-        let mut bindings = Bindings::new().request(inputs.variable);
+        let mut bindings = Bindings::new();
+        if let Some(variable) = inputs.variable {
+            bindings = bindings.request(variable);
+        }
         if let Some(object) = request.object {
             bindings = bindings.object(object);
         }
@@ -265,7 +270,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn evaluate(&mut self, expression: &'a Expression) -> Result<Evaluated<'a>, Stop> {
         let outcome = expression.program.evaluate(&self.bindings);
         if let Some(question) = outcome.question() {
-            return Err(Stop::Ask(Question::Authorization(question.clone())));
+            return Err(Stop::Ask(Question::Authorization(Box::new(question.clone()))));
         }
         self.budget.charge(&outcome).map_err(|spent| Stop::OutOfBudget(spent.to_string()))?;
         Ok(outcome.result.map(Outcome).map_err(|error| {

@@ -58,9 +58,9 @@ pub enum Question {
     /// Whether a kind exists, and in which scope.
     ParamScope(ParamKind),
     /// Objects to be `params`.
-    Params(ParamQuery),
+    Params(Box<ParamQuery>),
     /// What someone may do.
-    Authorization(Authorization),
+    Authorization(Box<Authorization>),
 }
 
 /// The facts that an evaluation looks up.
@@ -106,6 +106,7 @@ impl Facts for KnownFacts {
     }
 }
 
+#[expect(clippy::option_option, reason = "not asked, or asked and not there")]
 fn lookup<T>(known: Option<Option<T>>) -> Lookup<T> {
     match known {
         None => Lookup::Unknown,

@@ -90,7 +90,9 @@ impl Reader {
                 if let Some(Tree::List(items)) =
                     root.get("items").map(|entry| entry.node.tree.clone())
                 {
-                    items.into_iter().for_each(|item| self.document(item, of));
+                    for item in items {
+                        self.document(item, of);
+                    }
                 }
             }
             (Class::Unknown(error), _) => {

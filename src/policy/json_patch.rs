@@ -2,6 +2,8 @@
 //! a missing key, `copy` of nothing copies null, negative indexes count from the end. So this is
 //! not RFC 6902 to the letter, but its reading of it, texts included.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "only objects and lists can be walked into")]
+
 use serde_json::{Map, Value};
 
 /// One operation, as a policy's expression gives it.
@@ -368,5 +370,20 @@ mod tests {
     #[case::null_is_not_absent(json!({"op": "test", "path": "/b", "value": null}))]
     fn a_test_that_fails_changes_nothing(#[case] operation: Value) {
         assert_eq!(patched(&json!({"a": 1}), &json!([operation])), Err(Failure::Test));
+    }
+
+    /// Made by the API server's own library (evanphx/json-patch v4) on random documents.
+    const VECTORS: &str = include_str!("json_patch.jsonl");
+
+    #[test]
+    fn random_patches_end_as_they_do_in_the_api_server() {
+        for vector in VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let want = match (vector.get("patched"), vector["error"].as_str()) {
+                (Some(patched), _) => Ok(patched.clone()),
+                (None, Some(error)) => Err(Failure::Error(error.to_owned())),
+                (None, None) => Err(Failure::Test),
+            };
+            assert_eq!(patched(&vector["document"], &vector["operations"]), want, "{vector}");
+        }
     }
 }

@@ -116,10 +116,9 @@ mod tests {
     #[case::unicode("a: é ü @x\n")]
     fn a_fault_in_a_value_is_found_in_the_file(#[case] source: &str) {
         let documents = read(source).unwrap();
-        let node = match &documents[0].tree {
-            Tree::List(items) => &items[0].get("a").unwrap().node,
-            _ => &documents[0].get("a").unwrap().node,
-        };
+        let root = &documents[0];
+        let holder = if let Tree::List(items) = &root.tree { &items[0] } else { root };
+        let node = &holder.get("a").unwrap().node;
         let Tree::Text(value) = &node.tree else { panic!("a text") };
         let index = value.chars().position(|c| c == '@').unwrap();
         let got = inside(source, node.place, value, index);

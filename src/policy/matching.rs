@@ -120,9 +120,9 @@ impl Rule {
 
     fn matches(&self, request: &Request<'_>) -> bool {
         let Versioned { group, version, name } = request.resource;
-        let operation = request.operation.to_string();
+        let operation: &'static str = request.operation.into();
         self.matches_scope(request)
-            && any(&self.operations, &operation)
+            && any(&self.operations, operation)
             && any(&self.groups, group)
             && any(&self.versions, version)
             && self.resources.iter().any(|(resource, sub)| {

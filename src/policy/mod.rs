@@ -3,14 +3,17 @@
 
 pub mod cel;
 mod check;
+mod compiled;
 mod conditions;
 mod convert;
+mod decide;
 mod defaults;
 mod directory;
 mod document;
 mod engine;
 mod facts;
 mod file;
+mod invoke;
 mod json_patch;
 mod locate;
 mod matching;
@@ -19,7 +22,7 @@ mod mutate;
 mod names;
 mod params;
 mod path;
-mod policy;
+mod plan;
 mod problem;
 mod render;
 mod request;

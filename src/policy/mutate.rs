@@ -6,17 +6,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{
-    cel::{self, RUNTIME_BUDGET},
-    conditions::{self, Conditions},
-    convert, defaults,
-    engine::{Decisions, Expression, Inputs, Scope, Stop},
-    facts::{Facts, Lookup, Question},
-    json_patch::{self, Failure},
-    matching::Matched,
-    merge::{self, Schemas},
-    params::{self, NoParams},
-    policy::{Binding, MutatingPolicy, Mutation, Policy},
-    request::{Request, namespace_variable},
+    compiled::MutatingPolicy,
+    conditions::Conditions,
+    convert,
+    facts::{Facts, Question},
+    invoke::{Fault, Invoked},
+    merge::Schemas,
+    plan::{Key, Plan},
+    request::Request,
     verdict::{Reason, Refusal},
 };
 
@@ -102,9 +99,35 @@ pub(crate) fn mutate(
     };
     let second =
         pass(policies, schemas, &request.with_object(&object), facts, &mut reinvocation, true)?;
-    let object = second.object.unwrap_or(object);
+    let mut object = second.object.unwrap_or(object);
+    settle(request.object, &mut object);
     let is_changed = request.object != Some(&object);
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
+}
+
+/// A whole double is written as an integer, as Go writes it; what was not changed stays as it was.
+fn settle(before: Option<&Value>, after: &mut Value) {
+    if before == Some(after) {
+        return;
+    }
+    match after {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                settle(before.and_then(|before| before.get(key)), value);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                settle(before.and_then(|before| before.get(index)), item);
+            }
+        }
+        Value::Number(number) => {
+            if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
+                *after = convert::number(double);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// Which invocations are to be made again: those that asked for it and came before a change.
@@ -113,9 +136,6 @@ struct Reinvocation {
     invoked: HashSet<Key>,
     due: HashSet<Key>,
 }
-
-/// A policy, a binding, and the name and namespace of a param.
-type Key = (String, String, Option<(String, String)>);
 
 impl Reinvocation {
     fn changed(&mut self) {
@@ -127,23 +147,6 @@ impl Reinvocation {
 struct Passed {
     object: Option<Value>,
     denials: Vec<MutationDenial>,
-}
-
-struct Invocation<'a> {
-    policy: &'a MutatingPolicy,
-    binding: &'a Binding,
-    param: Option<&'a Value>,
-}
-
-impl Invocation<'_> {
-    fn key(&self) -> Key {
-        let of = |param: &Value, key: &str| {
-            let value = param.get("metadata").and_then(|metadata| metadata.get(key));
-            value.and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let param = self.param.map(|param| (of(param, "name"), of(param, "namespace")));
-        (self.policy.policy.name.clone(), self.binding.name.clone(), param)
-    }
 }
 
 fn pass(
@@ -204,229 +207,4 @@ fn pass(
         reinvocation.changed();
     }
     Ok(Passed { object: current, denials })
-}
-
-/// What is to be invoked, decided before anything is.
-struct Plan<'a> {
-    request: &'a Request<'a>,
-    facts: &'a dyn Facts,
-    denials: Vec<MutationDenial>,
-    questions: Vec<Question>,
-}
-
-impl<'a> Plan<'a> {
-    fn invocations<'p>(&mut self, policy: &'p MutatingPolicy) -> Vec<Invocation<'p>>
-    where
-        'a: 'p,
-    {
-        let definition = &policy.policy;
-        if definition.bindings.is_empty() {
-            return Vec::new();
-        }
-        let matched = definition.matcher.matches(self.request, self.facts);
-        if !self.is_matched(definition, None, matched) {
-            return Vec::new();
-        }
-        if let Some(kind) = &definition.param_kind
-            && let Err(missing) = params::scope(kind, self.facts)
-        {
-            self.missing(definition, None, missing);
-            return Vec::new();
-        }
-        let mut invocations = Vec::new();
-        for binding in &definition.bindings {
-            if let Some(matcher) = &binding.matcher {
-                let matched = matcher.matches(self.request, self.facts);
-                if !self.is_matched(definition, Some(binding), matched) {
-                    continue;
-                }
-            }
-            match params::collect(
-                definition.param_kind.as_ref(),
-                binding.param_ref.as_ref(),
-                self.request.namespace,
-                self.facts,
-            ) {
-                Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
-                    policy,
-                    binding,
-                    param,
-                })),
-                Err(missing) => self.missing(definition, Some(binding), missing),
-            }
-        }
-        invocations
-    }
-
-    fn is_matched(&mut self, policy: &Policy, binding: Option<&Binding>, matched: Matched) -> bool {
-        match matched {
-            Matched::Yes => return true,
-            Matched::No => {}
-            Matched::Ask(question) => self.missing(policy, binding, NoParams::Ask(question)),
-            Matched::Failed(text) => self.missing(policy, binding, NoParams::Error(text)),
-        }
-        false
-    }
-
-    fn missing(&mut self, policy: &Policy, binding: Option<&Binding>, missing: NoParams) {
-        match missing {
-            NoParams::Ask(question) if self.questions.contains(&question) => {}
-            NoParams::Ask(question) => self.questions.push(question),
-            NoParams::Error(_) if !policy.fails => {}
-            NoParams::Error(text) => {
-                let what = if binding.is_some() { "binding" } else { "policy" };
-                self.denials.push(MutationDenial {
-                    policy: policy.name.clone(),
-                    binding: binding.map(|binding| binding.name.clone()),
-                    message: format!("failed to configure {what}: {text}"),
-                    reason: Reason::Forbidden,
-                    is_final: false,
-                });
-            }
-        }
-    }
-}
-
-impl Invocation<'_> {
-    /// If the policy fails on errors.
-    fn denial(&self, message: String, reason: Reason) -> Option<MutationDenial> {
-        self.policy.policy.fails.then(|| self.always(message, reason))
-    }
-
-    fn always(&self, message: String, reason: Reason) -> MutationDenial {
-        MutationDenial {
-            policy: self.policy.policy.name.clone(),
-            binding: Some(self.binding.name.clone()),
-            message,
-            reason,
-            is_final: false,
-        }
-    }
-}
-
-/// Why a mutation was not carried out.
-enum Fault {
-    Ask(Question),
-    /// `failurePolicy` decides.
-    Error(String),
-    /// The request is refused with this.
-    Final(String, Reason),
-}
-
-struct Invoked<'a> {
-    schemas: &'a Schemas,
-    facts: &'a dyn Facts,
-    invocation: &'a Invocation<'a>,
-    request: Request<'a>,
-}
-
-impl Invoked<'_> {
-    fn conditions(&self) -> Result<Conditions, Question> {
-        let decisions = Decisions(self.facts);
-        let variable = self.request.variable(self.request.request_resource);
-        let inputs = Inputs {
-            request: &self.request,
-            variable: &variable,
-            params: self.invocation.param,
-            namespace: None,
-            authorizer: Some(&decisions),
-        };
-        conditions::evaluate(&self.invocation.policy.policy, &inputs)
-    }
-
-    fn mutation(&self, mutation: &Mutation, object: &Value) -> Result<Value, Fault> {
-        let kind = self.request.kind;
-        let schema = self.schemas.kind(kind.group, kind.version, kind.name);
-        let mut changed = match mutation {
-            Mutation::Apply(expression) => {
-                let schema = schema.ok_or_else(|| unknown_kind(&self.request))?;
-                let mut configuration =
-                    self.evaluated(expression, |value| convert::configuration(value))?;
-                for key in ["apiVersion", "kind"] {
-                    configuration[key] = object.get(key).cloned().unwrap_or_default();
-                }
-                merge::apply(self.schemas, schema, object, &configuration)
-                    .map_err(|text| Fault::Error(format!("error applying patch: {text}")))?
-            }
-            Mutation::JsonPatch(expression) => {
-                let operations = self.evaluated(expression, |value| convert::operations(value))?;
-                match json_patch::apply(object, &operations) {
-                    Ok(changed) => with_kind(changed)?,
-                    Err(Failure::Test) => object.clone(),
-                    Err(Failure::Error(text)) => {
-                        return Err(Fault::Error(format!("JSON Patch: {text}")));
-                    }
-                }
-            }
-        };
-        if let Some(schema) = schema {
-            defaults::fill(&mut changed, &schema.openapi);
-        }
-        Ok(changed)
-    }
-
-    /// Evaluates with a budget of its own, and turns the value into what is wanted.
-    fn evaluated<T>(
-        &self,
-        expression: &Expression,
-        convert: impl FnOnce(&cel::Value<'_>) -> Result<T, String>,
-    ) -> Result<T, Fault> {
-        let policy = &self.invocation.policy.policy;
-        let namespace = self.namespace(expression)?;
-        let decisions = Decisions(self.facts);
-        let variable = self.request.variable(self.request.resource);
-        let inputs = Inputs {
-            request: &self.request,
-            variable: &variable,
-            params: self.invocation.param,
-            namespace: namespace.as_ref(),
-            authorizer: Some(&decisions),
-        };
-        let mut scope = Scope::new(&inputs, &policy.variables, RUNTIME_BUDGET);
-        match scope.evaluate(expression) {
-            Ok(Ok(value)) => convert(&value.0).map_err(Fault::Error),
-            Ok(Err(text)) => Err(Fault::Error(text)),
-            Err(Stop::Ask(question)) => Err(Fault::Ask(question)),
-            Err(Stop::OutOfBudget(text)) => Err(Fault::Error(text)),
-        }
-    }
-
-    fn namespace(&self, expression: &Expression) -> Result<Option<Value>, Fault> {
-        let variables = self.invocation.policy.policy.variables.expressions();
-        let wanted = variables.chain([expression]).any(Expression::uses_namespace);
-        let Some(name) = self.request.object_namespace().filter(|_| wanted) else {
-            return Ok(None);
-        };
-        match self.facts.namespace(name) {
-            Lookup::Found(namespace) => Ok(Some(namespace_variable(namespace))),
-            Lookup::Unknown => Err(Fault::Ask(Question::Namespace(name.to_owned()))),
-            Lookup::Absent => {
-                Err(Fault::Final(format!("namespaces {name:?} not found"), Reason::NotFound))
-            }
-        }
-    }
-}
-
-fn unknown_kind(request: &Request<'_>) -> Fault {
-    let kind = request.kind;
-    Fault::Final(
-        format!(
-            "Resource kind {}/{}, Kind={} not found. There can be a delay between when \
-             CustomResourceDefinitions are created and when they are available.",
-            kind.group, kind.version, kind.name
-        ),
-        Reason::ServiceUnavailable,
-    )
-}
-
-/// A patch must leave something that can be read.
-fn with_kind(object: Value) -> Result<Value, Fault> {
-    let has = |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
-    if has("kind") {
-        return Ok(object);
-    }
-    Err(Fault::Final(
-        format!("Internal error occurred: Object 'Kind' is missing in '{object}'"),
-        Reason::InternalError,
-    ))
 }

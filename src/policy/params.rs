@@ -63,7 +63,7 @@ pub(crate) fn collect<'f>(
     };
     let query = ParamQuery { kind: kind.clone(), namespace, which };
     let Some(found) = facts.params(&query) else {
-        return Err(NoParams::Ask(Question::Params(query)));
+        return Err(NoParams::Ask(Question::Params(Box::new(query))));
     };
     if found.is_empty() && reference.parameter_not_found_action.as_deref() == Some("Deny") {
         return Err(error(
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(asked, Err(NoParams::Ask(Question::ParamScope(kind("Local")))));
         let facts = facts();
         let asked = collect(Some(&kind("Local")), Some(&reference("", "Deny")), "new", &facts);
-        let wanted = Question::Params(query("Local", Some("new")));
+        let wanted = Question::Params(Box::new(query("Local", Some("new"))));
         assert_eq!(asked, Err(NoParams::Ask(wanted)));
     }
 

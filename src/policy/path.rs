@@ -1,5 +1,7 @@
 //! The path of a field, written as the API server writes it: `spec.validations[0].expression`.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "only objects and lists can be walked into")]
+
 use std::fmt;
 
 use super::yaml::{Node, Place, Tree};

@@ -1,6 +1,8 @@
 //! What is wrong with a policy file, and where. Texts are the API server's, so that what is known
 //! of its messages holds here too.
 
+use std::fmt::Write as _;
+
 use super::{path::FieldPath, yaml::Place};
 
 /// One thing that is wrong with a policy file.
@@ -104,10 +106,10 @@ pub(crate) fn quoted(text: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             control if control < ' ' || control == '\u{7f}' => {
-                out.push_str(&format!("\\x{:02x}", u32::from(control)));
+                let _ = write!(out, "\\x{:02x}", u32::from(control));
             }
             control if control.is_control() => {
-                out.push_str(&format!("\\u{:04x}", u32::from(control)));
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
             }
             other => out.push(other),
         }

@@ -1,10 +1,10 @@
 //! The admission request as policies see it, borrowed from the `request` of an AdmissionReview.
 
 use serde_json::{Map, Value, json};
-use strum::{Display, EnumString};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "UPPERCASE")]
 #[expect(missing_docs, reason = "the variants are Kubernetes' own, documented there")]
 pub enum Operation {

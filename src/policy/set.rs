@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     cel::Extension,
+    compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
     directory::Directory,
     document::{Document, Kind, MatchCondition, MatchResources, Spec, Tier},
     engine::Compiler,
     facts::{Facts, Question},
     merge::Schemas,
     mutate::{self, Mutated},
-    policy::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
     problem::Problem,
     request::Request,
     validate,
@@ -87,10 +87,10 @@ impl PolicySet {
             };
             if let Spec::ValidatingPolicy(_) = &document.spec {
                 let bound = bound(Kind::ValidatingAdmissionPolicyBinding);
-                set.validating.extend(policy::validating(document, compiled, bound));
+                set.validating.extend(compiled::validating(document, compiled, bound));
             } else {
                 let bound = bound(Kind::MutatingAdmissionPolicyBinding);
-                set.mutating.extend(policy::mutating(document, compiled, bound));
+                set.mutating.extend(compiled::mutating(document, compiled, bound));
             }
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();

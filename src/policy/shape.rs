@@ -15,8 +15,8 @@ pub(crate) enum Shape {
     Text(&'static str),
     Integer(&'static str),
     Bool(&'static str),
-    List(&'static str, &'static Shape),
-    Map(&'static str, &'static Shape),
+    List(&'static str, &'static Self),
+    Map(&'static str, &'static Self),
     Struct(&'static Struct),
     Any,
 }
@@ -148,14 +148,23 @@ impl Reader {
             at.go,
             go_type(shape)
         );
-        self.errors.push(FieldError::plain(&at.path, message));
+        let is_bare =
+            matches!(shape, Shape::Text(_)) && matches!(node.tree, Tree::Bool(_) | Tree::Number(_));
+        self.errors.push(FieldError {
+            suggestion: is_bare
+                .then(|| "put it in quotes, or YAML takes it for no text".to_owned()),
+            ..FieldError::plain(&at.path, message)
+        });
     }
 }
 
 fn go_type(shape: &Shape) -> String {
     match shape {
-        Shape::Text(go) | Shape::Integer(go) | Shape::Bool(go) => (*go).to_owned(),
-        Shape::List(go, _) | Shape::Map(go, _) => (*go).to_owned(),
+        Shape::Text(go)
+        | Shape::Integer(go)
+        | Shape::Bool(go)
+        | Shape::List(go, _)
+        | Shape::Map(go, _) => (*go).to_owned(),
         Shape::Struct(shape) => format!("v1.{}", shape.go),
         Shape::Any => "interface {}".to_owned(),
     }

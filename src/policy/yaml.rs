@@ -1,6 +1,11 @@
 //! A YAML or JSON text as a tree in which every value knows its place in the file, so that a
 //! problem can be shown where it is. Bounded in depth and size before anything walks it.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "of the many events and forms, few mean something in each place"
+)]
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Number, Value};
@@ -25,8 +30,6 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) const START: Self = Self { line: 1, column: 1, offset: 0 };
-
     fn of(marker: &Marker) -> Self {
         Self {
             line: marker.line(),
@@ -306,6 +309,8 @@ mod tests {
     #[case::many("a: 1\n---\nb: yes\n", vec![json!({"a": 1}), json!({"b": true})])]
     #[case::empty_ones("---\n---\na: 1\n---\n# nothing\n", vec![json!({"a": 1})])]
     #[case::json("{\"a\": [1, \"x\", null]}", vec![json!({"a": [1, "x", null]})])]
+    #[case::json_tabs("{\n\t\"a\": [\n\t\t1\n\t]\n}\n", vec![json!({"a": [1]})])]
+    #[case::json_escapes("{\"a\": \"\\ud83d\\ude00 \\/\"}", vec![json!({"a": "\u{1f600} /"})])]
     #[case::quoted("a: '1'\nb: \"yes\"\n", vec![json!({"a": "1", "b": "yes"})])]
     #[case::tagged("a: !!str 1\n", vec![json!({"a": "1"})])]
     #[case::alias("a: &x {b: 1}\nc: *x\n", vec![json!({"a": {"b": 1}, "c": {"b": 1}})])]

@@ -16,11 +16,22 @@ type place struct {
 	authorizerDeclared, authorizerBound bool
 	// composition: 'variables' exists, never, when the policy has some, or always.
 	composition composition
-	// namespace: namespaceObject is bound.
-	namespace bool
+	// namespace: what namespaceObject is bound to.
+	namespace namespaceKind
 	budget    int64
 	mutation  mutationKind
 }
+
+type namespaceKind int
+
+const (
+	// noNamespace: null, whatever the request.
+	noNamespace namespaceKind = iota
+	// listedNamespace: only the fields that the type has, and a few more that the copy keeps.
+	listedNamespace
+	// wholeNamespace: all that is stored, managedFields among it; reachable through dyn(namespaceObject).
+	wholeNamespace
+)
 
 type composition int
 
@@ -44,41 +55,41 @@ var places = map[string]place{
 	"validation": {
 		returns:            []*cel.Type{cel.BoolType},
 		authorizerDeclared: true, authorizerBound: true,
-		composition: composedIfVariables, namespace: true, budget: celconfig.RuntimeCELCostBudget,
+		composition: composedIfVariables, namespace: listedNamespace, budget: celconfig.RuntimeCELCostBudget,
 	},
 	"matchCondition": {
 		returns:            []*cel.Type{cel.BoolType},
 		authorizerDeclared: true, authorizerBound: true,
-		composition: neverComposed, namespace: false, budget: celconfig.RuntimeCELCostBudgetMatchConditions,
+		composition: neverComposed, namespace: noNamespace, budget: celconfig.RuntimeCELCostBudgetMatchConditions,
 	},
 	"messageExpression": {
 		returns:     []*cel.Type{cel.StringType},
-		composition: composedIfVariables, namespace: true, budget: celconfig.RuntimeCELCostBudget,
+		composition: composedIfVariables, namespace: listedNamespace, budget: celconfig.RuntimeCELCostBudget,
 	},
 	"auditAnnotation": {
 		returns:            []*cel.Type{cel.StringType, cel.NullType},
 		authorizerDeclared: true, authorizerBound: false,
-		composition: composedIfVariables, namespace: true, budget: celconfig.RuntimeCELCostBudget,
+		composition: composedIfVariables, namespace: wholeNamespace, budget: celconfig.RuntimeCELCostBudget,
 	},
 	"mutationApply": {
 		returns: []*cel.Type{types.NewObjectType("Object")}, patchTypes: true,
 		authorizerDeclared: true, authorizerBound: true,
-		composition: alwaysComposed, namespace: true, budget: celconfig.RuntimeCELCostBudget, mutation: applyConfiguration,
+		composition: alwaysComposed, namespace: wholeNamespace, budget: celconfig.RuntimeCELCostBudget, mutation: applyConfiguration,
 	},
 	"mutationPatch": {
 		returns: []*cel.Type{cel.ListType(types.NewObjectType("JSONPatch"))}, patchTypes: true,
 		authorizerDeclared: true, authorizerBound: true,
-		composition: alwaysComposed, namespace: true, budget: celconfig.RuntimeCELCostBudget, mutation: jsonPatch,
+		composition: alwaysComposed, namespace: wholeNamespace, budget: celconfig.RuntimeCELCostBudget, mutation: jsonPatch,
 	},
 	"any": {
 		returns:            []*cel.Type{cel.AnyType},
 		authorizerDeclared: true, authorizerBound: true,
-		composition: composedIfVariables, namespace: true, budget: celconfig.RuntimeCELCostBudget,
+		composition: composedIfVariables, namespace: listedNamespace, budget: celconfig.RuntimeCELCostBudget,
 	},
 	"anyPatch": {
 		returns: []*cel.Type{cel.AnyType}, patchTypes: true,
 		authorizerDeclared: true, authorizerBound: true,
-		composition: alwaysComposed, namespace: true, budget: celconfig.RuntimeCELCostBudget,
+		composition: alwaysComposed, namespace: wholeNamespace, budget: celconfig.RuntimeCELCostBudget,
 	},
 }
 

@@ -8,11 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -23,7 +21,7 @@ type input struct {
 	object     *unstructured.Unstructured
 	attributes *admission.VersionedAttributes
 	request    *admissionv1.AdmissionRequest
-	namespace  *corev1.Namespace
+	whole      *corev1.Namespace
 	params     runtime.Object
 	authorizer *AuthorizerTable
 }
@@ -68,7 +66,7 @@ func newInput(b Bindings) (*input, error) {
 		if err := json.Unmarshal(b.NamespaceObject, &namespace); err != nil {
 			return nil, fmt.Errorf("namespaceObject: %w", err)
 		}
-		in.namespace = plugincel.CreateNamespaceObject(&namespace)
+		in.whole = &namespace
 	}
 	in.object = object
 	return in, in.readRequest(b.Request, object, old)
@@ -107,6 +105,17 @@ func (in *input) readRequest(text json.RawMessage, object, old *unstructured.Uns
 		VersionedObject: nilable(object), VersionedOldObject: nilable(old),
 	}
 	in.request = plugincel.CreateAdmissionRequest(attributes, request.Resource, request.Kind)
+	return nil
+}
+
+// namespace gives what namespaceObject is bound to at a place.
+func (in *input) namespace(where place) *corev1.Namespace {
+	switch where.namespace {
+	case listedNamespace:
+		return plugincel.CreateNamespaceObject(in.whole)
+	case wholeNamespace:
+		return in.whole
+	}
 	return nil
 }
 
@@ -166,20 +175,3 @@ func nilable(object *unstructured.Unstructured) runtime.Object {
 	}
 	return object
 }
-
-// Mutations run on unstructured objects, merged without a schema: only the CRD knows better.
-var (
-	unstructuredInterfaces = objectInterfaces{unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper()}
-	typeConverter          = managedfields.NewDeducedTypeConverter()
-)
-
-type objectInterfaces struct {
-	creater runtime.ObjectCreater
-	typer   runtime.ObjectTyper
-}
-
-func (o objectInterfaces) GetObjectCreater() runtime.ObjectCreater                       { return o.creater }
-func (o objectInterfaces) GetObjectTyper() runtime.ObjectTyper                           { return o.typer }
-func (o objectInterfaces) GetObjectDefaulter() runtime.ObjectDefaulter                   { return nil }
-func (o objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor                   { return nil }
-func (o objectInterfaces) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper { return nil }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/cel/environment"
 )
@@ -84,7 +81,7 @@ func (j *judge) judge(r Request) (answer Answer, err error) {
 	}
 	j.evaluate(ctx, r, where, in, result, &answer)
 	if where.mutation != noMutation && answer.Error == "" {
-		j.mutate(ctx, where, in, result, &answer)
+		mutate(ctx, where, in, result, &answer)
 	}
 	return answer, nil
 }
@@ -122,12 +119,8 @@ func (j *judge) evaluate(ctx context.Context, r Request, where place, in *input,
 	if r.Budget != 0 {
 		budget = r.Budget
 	}
-	namespace := in.namespace
-	if !where.namespace {
-		namespace = nil
-	}
 	evaluator := plugincel.NewCondition([]plugincel.CompilationResult{result})
-	results, remaining, err := evaluator.ForInput(ctx, in.attributes, in.request, in.optional(where, r), namespace, budget)
+	results, remaining, err := evaluator.ForInput(ctx, in.attributes, in.request, in.optional(where, r), in.namespace(where), budget)
 	if err != nil {
 		answer.Error = err.Error()
 		answer.OutOfBudget = true
@@ -140,34 +133,4 @@ func (j *judge) evaluate(ctx context.Context, r Request, where place, in *input,
 		return
 	}
 	answer.Value = encodeValue(results[0].EvalResult)
-}
-
-// mutate goes the rest of the way: what becomes of the object.
-func (j *judge) mutate(ctx context.Context, where place, in *input, result plugincel.CompilationResult, answer *Answer) {
-	if in.object == nil {
-		return
-	}
-	evaluator := plugincel.NewMutatingEvaluator(result)
-	patcher := patch.NewJSONPatcher(evaluator)
-	if where.mutation == applyConfiguration {
-		patcher = patch.NewApplyConfigurationPatcher(evaluator)
-	}
-	patched, err := patcher.Patch(ctx, patch.Request{
-		MatchedResource:     in.attributes.GetResource(),
-		VersionedAttributes: in.attributes,
-		ObjectInterfaces:    unstructuredInterfaces,
-		OptionalVariables:   in.optional(where, Request{}),
-		Namespace:           in.namespace,
-		TypeConverter:       typeConverter,
-	}, where.budget)
-	if err != nil {
-		answer.PatchError = err.Error()
-		return
-	}
-	text, err := encode(patched.(*unstructured.Unstructured).Object)
-	if err != nil {
-		answer.PatchError = err.Error()
-		return
-	}
-	answer.Patched = json.RawMessage(text)
 }

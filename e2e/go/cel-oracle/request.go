@@ -50,10 +50,12 @@ type Answer struct {
 	// OutOfBudget: the budget is spent, so the API server evaluates no further expression of the policy; no cost is known.
 	OutOfBudget bool   `json:"outOfBudget,omitempty"`
 	Cost        *int64 `json:"cost,omitempty"`
-	// Patched is the object after a mutation, PatchError why there is none.
-	Patched    json.RawMessage `json:"patched,omitempty"`
-	PatchError string          `json:"patchError,omitempty"`
-	// Panic: Kubernetes itself crashes on this expression; a good engine refuses it.
+	// Patched is the object after a JSONPatch; Configuration is what an ApplyConfiguration would merge into it, by the
+	// schema of its kind; PatchError says why there is neither.
+	Patched       json.RawMessage `json:"patched,omitempty"`
+	Configuration json.RawMessage `json:"configuration,omitempty"`
+	PatchError    string          `json:"patchError,omitempty"`
+	// Panic: Kubernetes itself crashes here; a good engine refuses the expression instead.
 	Panic string `json:"panic,omitempty"`
 	// BadRequest: the question itself cannot be read.
 	BadRequest string `json:"badRequest,omitempty"`

@@ -67,8 +67,6 @@ pub struct MapEntry {
 /// `field: value`, or `?field: value`.
 #[derive(Debug, Clone)]
 pub struct StructField {
-    /// Unique in one tree.
-    pub id: usize,
     /// Offset of the colon.
     pub at: usize,
     /// The field's name.

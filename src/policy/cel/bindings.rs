@@ -24,7 +24,7 @@ pub struct Bindings<'a> {
     pub(crate) authorizer: Option<&'a dyn Authorizer>,
     pub(crate) request_resource: ResourceAttributes,
     pub(crate) interrupt: Option<&'a dyn Fn() -> bool>,
-    pub(crate) variables: HashMap<&'a str, Result<&'a Program, &'a str>>,
+    pub(crate) variables: Vec<(&'a str, Result<&'a Program, &'a str>)>,
     pub(crate) memo: RefCell<HashMap<&'a str, Result<Value<'a>, Error>>>,
     /// What variables have cost since it was last asked.
     pub(crate) spent: Cell<u64>,
@@ -95,7 +95,7 @@ impl<'a> Bindings<'a> {
     /// Adds `variables.name`.
     #[must_use]
     pub fn variable(mut self, name: &'a str, program: &'a Program) -> Self {
-        self.variables.insert(name, Ok(program));
+        self.variables.push((name, Ok(program)));
         self
     }
 
@@ -103,7 +103,7 @@ impl<'a> Bindings<'a> {
     /// asks for it gets an error.
     #[must_use]
     pub fn broken_variable(mut self, name: &'a str, error: &'a str) -> Self {
-        self.variables.insert(name, Err(error));
+        self.variables.push((name, Err(error)));
         self
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Checked {
     pub overloads: Vec<Vec<&'static str>>,
     /// By node id: the node names a variable or a type.
     pub names: Vec<Option<Name>>,
+    /// A node has no type at all, which cel-go notices late.
+    pub untyped: bool,
 }
 
 /// What a name stands for.
@@ -41,6 +43,7 @@ pub(crate) fn check(
             types: vec![None; ids],
             overloads: vec![Vec::new(); ids],
             names: vec![None; ids],
+            untyped: false,
         },
         errors: Vec::new(),
     };
@@ -121,20 +124,17 @@ impl Checker<'_> {
     }
 
     fn ident(&mut self, expr: &Expr, name: &str) {
-        match self.lookup(name) {
-            Some((found, ty)) => {
-                self.checked.names[expr.id] = Some(found);
-                self.set(expr, ty);
-            }
-            None => {
-                self.set(expr, Type::Error);
-                let mut candidates = self.environment.names();
-                let locals: Vec<Arc<str>> = self.scopes.iter().map(|(n, _)| n.clone()).collect();
-                candidates.extend(locals.iter().map(|n| &**n));
-                let candidates: Vec<String> = candidates.iter().map(|c| (*c).to_owned()).collect();
-                let borrowed: Vec<&str> = candidates.iter().map(String::as_str).collect();
-                self.undeclared(expr.at, name, &borrowed);
-            }
+        if let Some((found, ty)) = self.lookup(name) {
+            self.checked.names[expr.id] = Some(found);
+            self.set(expr, ty);
+        } else {
+            self.set(expr, Type::Error);
+            let mut candidates = self.environment.names();
+            let locals: Vec<Arc<str>> = self.scopes.iter().map(|(n, _)| n.clone()).collect();
+            candidates.extend(locals.iter().map(|n| &**n));
+            let candidates: Vec<String> = candidates.iter().map(|c| (*c).to_owned()).collect();
+            let borrowed: Vec<&str> = candidates.iter().map(String::as_str).collect();
+            self.undeclared(expr.at, name, &borrowed);
         }
     }
 
@@ -166,6 +166,12 @@ impl Checker<'_> {
         };
         let result = match &target {
             Type::Map(ab) => ab.1.clone(),
+            Type::Struct(name)
+                if &**name == "JSONPatch" && self.environment.field(name, field).is_none() =>
+            {
+                self.checked.untyped = true;
+                Type::Error
+            }
             Type::Struct(name) => self.field_type(at, name, field).unwrap_or(Type::Error),
             Type::Var(_) => {
                 self.unifier.assignable(&Type::Dyn, &target);
@@ -349,14 +355,13 @@ impl Checker<'_> {
         if !optional {
             return ty;
         }
-        match &ty {
-            Type::Optional(inner) => (**inner).clone(),
-            _ => {
-                if !ty.is_dyn() {
-                    self.mismatch(value.at, &Type::optional(ty.clone()), &ty);
-                }
-                ty
+        if let Type::Optional(inner) = &ty {
+            (**inner).clone()
+        } else {
+            if !ty.is_dyn() {
+                self.mismatch(value.at, &Type::optional(ty.clone()), &ty);
             }
+            ty
         }
     }
 
@@ -424,10 +429,24 @@ impl Checker<'_> {
         if let Type::Struct(full) = &result {
             *name = full.clone();
         }
+        if name.starts_with("google.protobuf.") && result != Type::Error {
+            let text = format!("construction of '{name}' is not supported");
+            self.raise(at, text);
+            self.checked.types[id] = Some(Type::Error);
+            return;
+        }
         let type_name = name.clone();
         self.checked.types[id] = Some(result);
-        for StructField { at, name, value, optional, id: _ } in fields {
+        for StructField { at, name, value, optional } in fields {
             self.check(value);
+            if &*type_name == "JSONPatch" && self.environment.field(&type_name, name).is_none() {
+                // cel-go is told that the field exists, and gets no type for it.
+                let given = self.unwrapped(value, *optional).checker_name();
+                let text =
+                    format!("expected type of field '{name}' is '' but provided type is '{given}'");
+                self.raise(*at, text);
+                continue;
+            }
             let field = self.field_type(*at, &type_name, name).unwrap_or(Type::Error);
             let given = self.unwrapped(value, *optional);
             if !self.unifier.assignable(&field, &given) {

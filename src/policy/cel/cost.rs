@@ -5,7 +5,7 @@ use super::{
     eval::go_type,
     library::Opaque,
     plan::{Call, Cost},
-    value::{Map, Value},
+    value::{List, Map, Value},
 };
 
 /// A tenth, rounded up: cel-go's price of going through a string.
@@ -173,7 +173,10 @@ pub(crate) fn of(call: &Call, args: &[Value<'_>], result: Option<&Value<'_>>) ->
             };
             list(depth, size(0))
         }
-        Cost::ListSelf(at) => list_self(args.get(at)),
+        Cost::ListSelf(at) => match args.get(at) {
+            Some(Value::List(items)) => list_self(items),
+            _ => 11,
+        },
         Cost::Sets(times) => {
             1_u64.saturating_add(size(0).saturating_mul(size(1)).saturating_mul(times))
         }
@@ -206,8 +209,8 @@ fn list(by: f64, size: u64) -> u64 {
     cost.wrapping_add(11)
 }
 
-fn list_self(value: Option<&Value<'_>>) -> u64 {
-    let Some(Value::List(items)) = value else { return 11 };
+/// What comparing a list with itself costs.
+pub(crate) fn list_self(items: &List<'_>) -> u64 {
     let size = items.len() as u64;
     let by = match items.get(0) {
         Some(Value::String(_) | Value::Bytes(_)) => 2.1,

@@ -132,7 +132,7 @@ impl Environment {
             "net.IP" | "net.CIDR" => Type::Opaque(Arc::from(name)),
             // Without its parameter, as the API server registers it.
             "optional_type" => Type::Opaque(Arc::from(name)),
-            _ if self.is_struct(name) => Type::structure(name),
+            _ if self.is_struct(name) || is_well_known(name) => Type::structure(name),
             _ => return None,
         })
     }
@@ -159,8 +159,7 @@ impl Environment {
             "JSONPatch" => match field {
                 "op" | "path" | "from" => Some(Type::String),
                 "value" => Some(Type::Dyn),
-                // cel-go is told that every field exists, and gets no type for it.
-                _ => Some(Type::Error),
+                _ => None,
             },
             _ if structure == "Object" || structure.starts_with("Object.") => Some(Type::Dyn),
             _ => fields_of(structure)
@@ -194,6 +193,29 @@ impl Environment {
         }
         fields_of(structure).iter().map(|(name, _)| *name).collect()
     }
+}
+
+/// Message types that can be named in cel-go, and (an exception: not here) constructed.
+fn is_well_known(name: &str) -> bool {
+    name.strip_prefix("google.protobuf.").is_some_and(|name| {
+        matches!(
+            name,
+            "Any"
+                | "BoolValue"
+                | "BytesValue"
+                | "DoubleValue"
+                | "Empty"
+                | "FloatValue"
+                | "Int32Value"
+                | "Int64Value"
+                | "ListValue"
+                | "StringValue"
+                | "Struct"
+                | "UInt32Value"
+                | "UInt64Value"
+                | "Value"
+        )
+    })
 }
 
 /// The API server's conversion of an expression's type into that of a variable.

@@ -17,6 +17,9 @@ use std::{cmp::Ordering, sync::Arc};
 
 pub(crate) type Res<'a> = Result<Value<'a>, Error>;
 
+/// The longest list that may be gone through at once.
+const LONGEST: usize = 10_000_000;
+
 /// More variables than this may not lean on each other in a row: the stack is finite.
 const NESTING: usize = 64;
 
@@ -108,6 +111,15 @@ impl<'a> Machine<'_, 'a> {
         Ok(())
     }
 
+    /// Stops before a list is gone through that is longer than any budget, though it costs little:
+    /// sums of lists double without using memory.
+    pub(crate) fn bounded(&mut self, length: usize) -> Result<(), Error> {
+        if length > LONGEST {
+            return self.foresee(u64::MAX);
+        }
+        Ok(())
+    }
+
     /// One more turn of a loop.
     pub(super) fn turn(&mut self) -> Result<(), Error> {
         self.turns = self.turns.wrapping_add(1);
@@ -177,7 +189,12 @@ impl<'a> Machine<'_, 'a> {
         {
             return right;
         }
-        let size = |side: &Res<'_>| side.as_ref().map_or(1, Value::size);
+        let variables = self.bindings.variables.len() as u64;
+        let size = |side: &Res<'_>| match side {
+            Ok(Value::Map(Map::Variables)) => variables,
+            Ok(value) => value.size(),
+            Err(_) => 1,
+        };
         let cost = match &left {
             Ok(Value::Opaque(_)) if equal => 1,
             _ => cost::tenth(size(&left).min(size(&right))),
@@ -228,10 +245,14 @@ impl<'a> Machine<'_, 'a> {
                 };
             }
         };
-        if attr.qualifiers.is_empty() {
-            return Ok(start);
+        match start {
+            // What goes through a path comes out as what it wraps: cel-go's oddity of optionals.
+            Value::Optional(Some(inner)) if attr.qualifiers.is_empty() => {
+                Ok(Value::some(unwrapped(&inner)))
+            }
+            start if attr.qualifiers.is_empty() => Ok(start),
+            start => self.qualify_all(start, &attr.qualifiers),
         }
-        self.qualify_all(start, &attr.qualifiers)
     }
 
     fn global(&mut self, global: Global) -> Res<'a> {
@@ -277,7 +298,7 @@ impl<'a> Machine<'_, 'a> {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(inner)) => {
                 optional = true;
-                (*inner).clone()
+                present(&unwrapped(&inner))?
             }
             other => other,
         };
@@ -327,19 +348,19 @@ impl<'a> Machine<'_, 'a> {
                     };
                 }
                 let key = Value::String(Text::Borrowed(name));
-                self.select(value, &key, presence, qualifier.test)
+                self.select(value, &key, presence, qualifier.typed)
             }
-            Key::Const(key) => self.select(value, key, presence, qualifier.test),
+            Key::Const(key) => self.select(value, key, presence, qualifier.typed),
             Key::Attr(attr) => {
                 let native = matches!(attr.base, Base::Global(_));
                 let key = self.resolve(attr)?;
                 check_key(&key, native)?;
-                self.select(value, &key, presence, qualifier.test)
+                self.select(value, &key, presence, qualifier.typed)
             }
             Key::Node(node) => {
                 let key = self.eval(node)?;
                 check_key(&key, false)?;
-                self.select(value, &key, presence, qualifier.test)
+                self.select(value, &key, presence, qualifier.typed)
             }
         }
     }
@@ -349,7 +370,7 @@ impl<'a> Machine<'_, 'a> {
         value: &Value<'a>,
         key: &Value<'_>,
         presence: bool,
-        test: bool,
+        typed: bool,
     ) -> Result<Option<Value<'a>>, Error> {
         match value {
             Value::Map(Map::Variables) => self.variable(key, presence),
@@ -366,16 +387,24 @@ impl<'a> Machine<'_, 'a> {
                     None => Err(fail(format!("index out of bounds: {}", gofmt::plain(key)))),
                 }
             }
-            Value::Object(object) => select_object(object, key, presence, test),
+            Value::Object(object) => select_object(object, key, presence, typed),
             _ if presence => Ok(None),
             _ => Err(fail(format!("no such key: {}", gofmt::plain(key)))),
         }
     }
 
     /// `variables.name`: evaluated once, its cost kept apart.
-    fn variable(&mut self, key: &Value<'_>, presence: bool) -> Result<Option<Value<'a>>, Error> {
+    pub(super) fn variable(
+        &mut self,
+        key: &Value<'_>,
+        presence: bool,
+    ) -> Result<Option<Value<'a>>, Error> {
         let Value::String(name) = key else { return Err(no_overload()) };
-        let Some((&name, &program)) = self.bindings.variables.get_key_value(&**name) else {
+        let known = super::shape::unescape(name);
+        let found = known.and_then(|known| {
+            self.bindings.variables.iter().rev().find(|(name, _)| **name == *known)
+        });
+        let Some(&(name, program)) = found else {
             return if presence {
                 Ok(None)
             } else {
@@ -438,7 +467,7 @@ impl<'a> Machine<'_, 'a> {
                 continue;
             }
             match value {
-                Value::Optional(Some(inner)) => items.push((*inner).clone()),
+                Value::Optional(Some(inner)) => items.push(present(&inner)?),
                 Value::Optional(None) => {}
                 other => {
                     return Err(fail(format!(
@@ -477,7 +506,7 @@ impl<'a> Machine<'_, 'a> {
                 continue;
             }
             match value {
-                Value::Optional(Some(inner)) => entries.set(key, (*inner).clone()),
+                Value::Optional(Some(inner)) => entries.set(key, present(&inner)?),
                 Value::Optional(None) => entries.remove(&key),
                 other => return Err(not_optional(&gofmt::plain(&key), &other)),
             }
@@ -502,7 +531,7 @@ impl<'a> Machine<'_, 'a> {
             let value = self.eval(value)?;
             let value = match value {
                 value if !optional => Some(value),
-                Value::Optional(inner) => inner.map(|inner| (*inner).clone()),
+                Value::Optional(inner) => inner.map(|inner| present(&inner)).transpose()?,
                 other => return Err(not_optional(name, &other)),
             };
             fields.retain(|(known, _)| known != name);
@@ -686,7 +715,7 @@ fn select_object<'a>(
     object: &Object<'a>,
     key: &Value<'_>,
     presence: bool,
-    _test: bool,
+    typed: bool,
 ) -> Result<Option<Value<'a>>, Error> {
     let Value::String(name) = key else {
         return Err(fail(format!("unsupported indexer: {}", gofmt::plain(key))));
@@ -703,15 +732,62 @@ fn select_object<'a>(
             Some(found) => Ok(Some(found)),
             None if presence => Ok(None),
             None if text => Ok(Some(Value::String(Text::Borrowed("")))),
-            None => Err(Error::new(Failure::Internal(
-                "runtime error: invalid memory address or nil pointer dereference".to_owned(),
-            ))),
+            None => Ok(Some(Value::Null)),
         };
     }
     match found {
-        Some(found) => Ok(Some(found)),
-        None if presence => Ok(None),
-        None => Err(fail(format!("no such key: {}", &**name))),
+        // Only where its type is known, and then as the plain value.
+        Some(found) if typed => Ok(Some(unwrapped(&found))),
+        _ if presence => Ok(None),
+        None if typed => Ok(Some(Value::Null)),
+        _ => Err(fail(format!("no such key: {}", &**name))),
+    }
+}
+
+/// What an optional holds, which may be a failure.
+pub(crate) fn present<'a>(inner: &Value<'a>) -> Res<'a> {
+    match inner {
+        Value::Opaque(opaque) => match &**opaque {
+            Opaque::Failed(text) => Err(fail(text.clone())),
+            _ => Ok(inner.clone()),
+        },
+        _ => Ok(inner.clone()),
+    }
+}
+
+/// cel-go's `Value()` and back: some types do not survive it.
+fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
+    match value {
+        Value::Optional(None) => Value::Null,
+        Value::Optional(Some(inner)) => unwrapped(inner),
+        Value::Type(ty) => Value::text(ty.runtime_name()),
+        Value::Object(object) if &*object.name != "JSONPatch" => {
+            let mut entries = Entries::default();
+            for (name, field) in &object.fields {
+                entries.set(Value::text(&**name), unwrapped(field));
+            }
+            Value::Map(Map::Owned(Arc::new(entries)))
+        }
+        Value::Opaque(opaque) => match opaque.go_native() {
+            Some(native) => {
+                let text =
+                    format!("unsupported conversion to ref.Val: ({native}){}", opaque.plain());
+                Value::Opaque(Arc::new(Opaque::Failed(text)))
+            }
+            None => value.clone(),
+        },
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Uint(_)
+        | Value::Double(_)
+        | Value::String(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Duration(_)
+        | Value::Timestamp(_)
+        | Value::Object(_) => value.clone(),
     }
 }
 

@@ -35,6 +35,18 @@ impl<'a> Machine<'_, 'a> {
         let range = match range {
             Value::List(list) => Range::List(list),
             Value::Map(Map::Json(map)) => Range::JsonMap(map.iter()),
+            Value::Map(Map::Variables) if fold.var2.is_some() => return Err(no_overload()),
+            // An oddity: `variables` gives its values where other maps give their keys.
+            Value::Map(Map::Variables) => {
+                let names: Vec<&'a str> =
+                    self.bindings.variables.iter().map(|(name, _)| *name).collect();
+                let mut values = Vec::with_capacity(names.len());
+                for name in names {
+                    let key = Value::String(Text::Borrowed(name));
+                    values.extend(self.variable(&key, false)?);
+                }
+                Range::List(List::from(values))
+            }
             Value::Map(map) => Range::Entries(map.entries()),
             other if fold.var2.is_some() => {
                 let text =

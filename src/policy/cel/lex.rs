@@ -44,6 +44,46 @@ pub(crate) enum Tok {
 }
 
 impl Tok {
+    /// In the order of messages.
+    pub(crate) const ALL: [Self; 36] = [
+        Self::Equals,
+        Self::NotEquals,
+        Self::In,
+        Self::Less,
+        Self::LessEquals,
+        Self::GreaterEquals,
+        Self::Greater,
+        Self::And,
+        Self::Or,
+        Self::LBracket,
+        Self::RBracket,
+        Self::LBrace,
+        Self::RBrace,
+        Self::LParen,
+        Self::RParen,
+        Self::Dot,
+        Self::Comma,
+        Self::Minus,
+        Self::Not,
+        Self::Question,
+        Self::Colon,
+        Self::Plus,
+        Self::Star,
+        Self::Slash,
+        Self::Percent,
+        Self::True,
+        Self::False,
+        Self::Null,
+        Self::Float,
+        Self::Int,
+        Self::Uint,
+        Self::String,
+        Self::Bytes,
+        Self::Ident,
+        Self::Escaped,
+        Self::End,
+    ];
+
     /// As messages name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -151,7 +191,7 @@ impl Lexer<'_> {
             '0'..='9' => Ok(Some(self.number())),
             '.' if self.peek(1).is_some_and(|c| c.is_ascii_digit()) => Ok(Some(self.number())),
             '"' | '\'' => self.string(0, false, Tok::String).map(Some),
-            'a'..='z' | 'A'..='Z' | '_' => self.word().map(Some),
+            'a'..='z' | 'A'..='Z' | '_' => Ok(Some(self.word())),
             '`' => self.escaped().map(Some),
             _ => self.symbol(c).map(Some),
         }
@@ -191,37 +231,37 @@ impl Lexer<'_> {
         Ok(kind)
     }
 
-    fn word(&mut self) -> Result<Tok, usize> {
+    fn word(&mut self) -> Tok {
         let lower = self.peek(0).map(|c| c.to_ascii_lowercase());
         let quoted = |c: Option<char>| matches!(c, Some('"' | '\''));
         let raw = |c: Option<char>| matches!(c, Some('r' | 'R'));
         if lower == Some('r') && quoted(self.peek(1)) {
             if let Ok(kind) = self.string(1, true, Tok::String) {
-                return Ok(kind);
+                return kind;
             }
         } else if lower == Some('b') && quoted(self.peek(1)) {
             if let Ok(kind) = self.string(1, false, Tok::Bytes) {
-                return Ok(kind);
+                return kind;
             }
         } else if lower == Some('b')
             && raw(self.peek(1))
             && quoted(self.peek(2))
             && let Ok(kind) = self.string(2, true, Tok::Bytes)
         {
-            return Ok(kind);
+            return kind;
         }
         let start = self.at;
         while self.peek(0).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
             self.at += 1;
         }
         let word: String = self.chars[start..self.at].iter().collect();
-        Ok(match word.as_str() {
+        match word.as_str() {
             "in" => Tok::In,
             "true" => Tok::True,
             "false" => Tok::False,
             "null" => Tok::Null,
             _ => Tok::Ident,
-        })
+        }
     }
 
     fn escaped(&mut self) -> Result<Tok, usize> {
@@ -259,7 +299,7 @@ impl Lexer<'_> {
         let whole = digits(start);
         let mut end = start + whole;
         let mut kind = Tok::Int;
-        if self.chars.get(end) == Some(&'.') && end + 1 <= self.chars.len() {
+        if self.chars.get(end) == Some(&'.') {
             let fraction = digits(end + 1);
             if fraction > 0 {
                 end += 1 + fraction;
@@ -299,17 +339,13 @@ impl Lexer<'_> {
         let triple =
             self.chars.get(open + 1) == Some(&quote) && self.chars.get(open + 2) == Some(&quote);
         if triple {
-            match self.body(open + 3, quote, true, raw) {
-                Ok(end) => {
-                    self.at = end;
-                    return Ok(kind);
-                }
-                Err(_) => {
-                    // The empty string, and then whatever follows.
-                    self.at = open + 2;
-                    return Ok(kind);
-                }
+            if let Ok(end) = self.body(open + 3, quote, true, raw) {
+                self.at = end;
+                return Ok(kind);
             }
+            // The empty string, and then whatever follows.
+            self.at = open + 2;
+            return Ok(kind);
         }
         self.at = self.body(open + 1, quote, false, raw)?;
         Ok(kind)

@@ -58,9 +58,17 @@ impl Lowering<'_> {
                 if self.checked.names[expr.id].is_some() {
                     return self.name(expr);
                 }
+                let typed = match &self.checked.types[operand.id] {
+                    Some(Type::Struct(name)) => &**name == "Object" || name.starts_with("Object."),
+                    _ => false,
+                };
                 let operand = self.node(operand)?;
-                let qualifier =
-                    Qualifier { key: Key::Field(field.clone()), optional: false, test: *test_only };
+                let qualifier = Qualifier {
+                    key: Key::Field(field.clone()),
+                    optional: false,
+                    test: *test_only,
+                    typed,
+                };
                 let mut attr = qualified(operand, qualifier);
                 attr.test_only |= *test_only;
                 Ok(Node::Attr(Box::new(attr)))
@@ -167,7 +175,6 @@ impl Lowering<'_> {
         if let Some(extension) = self.environment.extension(function) {
             let call = Call {
                 function: function.clone(),
-                overload,
                 args,
                 target: Target::Extension(extension.clone()),
                 cost: super::plan::Cost::Extension,
@@ -175,10 +182,9 @@ impl Lowering<'_> {
             };
             return Ok(Node::Call(Box::new(call)));
         }
-        let (target, mut eager) = self.target(function, overload, args.len())?;
+        let (target, mut eager) = target(function, overload, args.len())?;
         let mut call = Call {
             function: function.clone(),
-            overload,
             cost: cost::rule(function, overload),
             args,
             target,
@@ -201,61 +207,6 @@ impl Lowering<'_> {
             return eval::constant(&Node::Call(Box::new(call))).map(Node::Const);
         }
         Ok(Node::Call(Box::new(call)))
-    }
-
-    /// The body of a function, and whether cel-go evaluates all arguments before it looks at any.
-    fn target(
-        &self,
-        function: &str,
-        overload: &'static str,
-        arity: usize,
-    ) -> Result<(Target, bool), String> {
-        let comparison = |c| Ok((Target::Compare(c), true));
-        let arithmetic = |op| Ok((Target::Arithmetic(op), true));
-        match function {
-            "!_" => return Ok((Target::Not, true)),
-            "-_" => return Ok((Target::Negate, true)),
-            "_<_" => return comparison(Comparison::Less),
-            "_<=_" => return comparison(Comparison::LessEquals),
-            "_>_" => return comparison(Comparison::Greater),
-            "_>=_" => return comparison(Comparison::GreaterEquals),
-            "_+_" => return arithmetic(Arithmetic::Add),
-            "_-_" => return arithmetic(Arithmetic::Subtract),
-            "_*_" => return arithmetic(Arithmetic::Multiply),
-            "_/_" => return arithmetic(Arithmetic::Divide),
-            "_%_" => return arithmetic(Arithmetic::Modulo),
-            "@in" => return Ok((Target::In, true)),
-            "size" => return Ok((Target::Size, true)),
-            "dyn" => return Ok((Target::Identity, true)),
-            "type" => return Ok((Target::TypeOf, true)),
-            _ => {}
-        }
-        if let Some(singleton) = library::singleton(function) {
-            return Ok((Target::Bare(singleton), true));
-        }
-        let Some(declared) = table::function(function) else {
-            return Err(format!("unknown function {function}"));
-        };
-        let bound = |o: &'static table::Overload| {
-            library::implementation(o.id)
-                .map(|(body, binding)| (o, body, binding))
-                .ok_or_else(|| format!("function {} is not supported yet", o.id))
-        };
-        if let Some(certain) = declared.overloads.iter().find(|o| o.id == overload) {
-            let (o, body, binding) = bound(certain)?;
-            let eager = matches!(binding, Binding::Direct) && arity <= 2;
-            if library::is_unguarded(function) {
-                return Ok((Target::Bare(body), eager));
-            }
-            return Ok((Target::Guarded(o, body), eager));
-        }
-        let all: Vec<(&'static table::Overload, library::Function, Binding)> =
-            declared.overloads.iter().map(bound).collect::<Result<_, String>>()?;
-        if let [(o, body, binding)] = all.as_slice() {
-            let eager = matches!(binding, Binding::Direct) && arity <= 2;
-            return Ok((Target::Guarded(o, *body), eager));
-        }
-        Ok((Target::Dispatch(all.into_iter().map(|(o, body, _)| (o, body)).collect()), false))
     }
 
     fn fold(&mut self, comprehension: &Comprehension) -> Lowered {
@@ -322,6 +273,56 @@ impl Lowering<'_> {
             Form::All | Form::Exists | Form::ExistsOne | Form::Bind => Err(odd()),
         }
     }
+}
+
+/// The body of a function, and whether cel-go evaluates all arguments before it looks at any.
+fn target(function: &str, overload: &'static str, arity: usize) -> Result<(Target, bool), String> {
+    let comparison = |c| Ok((Target::Compare(c), true));
+    let arithmetic = |op| Ok((Target::Arithmetic(op), true));
+    match function {
+        "!_" => return Ok((Target::Not, true)),
+        "-_" => return Ok((Target::Negate, true)),
+        "_<_" => return comparison(Comparison::Less),
+        "_<=_" => return comparison(Comparison::LessEquals),
+        "_>_" => return comparison(Comparison::Greater),
+        "_>=_" => return comparison(Comparison::GreaterEquals),
+        "_+_" => return arithmetic(Arithmetic::Add),
+        "_-_" => return arithmetic(Arithmetic::Subtract),
+        "_*_" => return arithmetic(Arithmetic::Multiply),
+        "_/_" => return arithmetic(Arithmetic::Divide),
+        "_%_" => return arithmetic(Arithmetic::Modulo),
+        "@in" => return Ok((Target::In, true)),
+        "size" => return Ok((Target::Size, true)),
+        "dyn" => return Ok((Target::Identity, true)),
+        "type" => return Ok((Target::TypeOf, true)),
+        _ => {}
+    }
+    if let Some(singleton) = library::singleton(function) {
+        return Ok((Target::Bare(singleton), true));
+    }
+    let Some(declared) = table::function(function) else {
+        return Err(format!("unknown function {function}"));
+    };
+    let bound = |o: &'static table::Overload| {
+        library::implementation(o.id)
+            .map(|(body, binding)| (o, body, binding))
+            .ok_or_else(|| format!("function {} is not supported yet", o.id))
+    };
+    if let Some(certain) = declared.overloads.iter().find(|o| o.id == overload) {
+        let (o, body, binding) = bound(certain)?;
+        let eager = matches!(binding, Binding::Direct) && arity <= 2;
+        if library::is_unguarded(function) {
+            return Ok((Target::Bare(body), eager));
+        }
+        return Ok((Target::Guarded(o, body), eager));
+    }
+    let all: Vec<(&'static table::Overload, library::Function, Binding)> =
+        declared.overloads.iter().map(bound).collect::<Result<_, String>>()?;
+    if let [(o, body, binding)] = all.as_slice() {
+        let eager = matches!(binding, Binding::Direct) && arity <= 2;
+        return Ok((Target::Guarded(o, *body), eager));
+    }
+    Ok((Target::Dispatch(all.into_iter().map(|(o, body, _)| (o, body)).collect()), false))
 }
 
 fn global(name: &str) -> Result<Global, String> {
@@ -423,7 +424,7 @@ fn index(nodes: Vec<Node>, optional: bool) -> Lowered {
         Node::Attr(attr) => Key::Attr(attr),
         other => Key::Node(Box::new(other)),
     };
-    let attr = qualified(operand, Qualifier { key, optional, test: false });
+    let attr = qualified(operand, Qualifier { key, optional, test: false, typed: false });
     Ok(Node::Attr(Box::new(attr)))
 }
 

@@ -357,7 +357,6 @@ impl Maker<'_> {
                 fields: fields
                     .iter()
                     .map(|f| StructField {
-                        id: self.p.fresh(),
                         at: f.at,
                         name: f.name.clone(),
                         value: self.copy(&f.value),

@@ -67,12 +67,30 @@ fn maps_equal(a: &Map<'_>, b: &Map<'_>) -> bool {
         })
 }
 
+/// Objects are compared by Go's `DeepEqual`: types count, and lists are never the same.
 fn objects_equal(a: &Object<'_>, b: &Object<'_>) -> bool {
+    let json_patch = &*a.name == "JSONPatch";
+    let alike =
+        |a: &Value<'_>, b: &Value<'_>| if json_patch { equal(a, b) } else { identical(a, b) };
     a.name == b.name
         && a.fields.len() == b.fields.len()
         && a.fields
             .iter()
-            .all(|(name, value)| b.field(name).is_some_and(|other| equal(value, other)))
+            .all(|(name, value)| b.field(name).is_some_and(|other| alike(value, other)))
+}
+
+fn identical(a: &Value<'_>, b: &Value<'_>) -> bool {
+    match (a, b) {
+        (Value::List(_), _) | (_, Value::List(_)) => false,
+        (Value::Map(a), Value::Map(b)) => {
+            a.len() == b.len()
+                && a.entries()
+                    .iter()
+                    .all(|(key, value)| b.find(key).is_some_and(|other| identical(value, &other)))
+        }
+        (Value::Object(a), Value::Object(b)) => objects_equal(a, b),
+        _ => a.type_name() == b.type_name() && equal(a, b),
+    }
 }
 
 fn compare_doubles(a: f64, b: f64) -> Ordering {
@@ -505,7 +523,7 @@ fn convert_double<'a>(value: &Value<'a>, d: f64, to: &Type) -> Res<'a> {
             Ok(Value::Int(d as i64))
         }
         Type::Uint => {
-            if !d.is_finite() || d < 0.0 || d >= 18_446_744_073_709_551_616.0 {
+            if !d.is_finite() || !(0.0..18_446_744_073_709_551_616.0).contains(&d) {
                 return Err(fail("unsigned integer overflow"));
             }
             Ok(Value::Uint(d as u64))

@@ -13,10 +13,10 @@ pub(crate) enum Node {
     Const(Value<'static>),
     /// A variable, or what a step gave, with fields and indexes after it.
     Attr(Box<Attr>),
-    And(Box<(Node, Node)>),
-    Or(Box<(Node, Node)>),
-    Equal(Box<(Node, Node)>),
-    NotEqual(Box<(Node, Node)>),
+    And(Box<(Self, Self)>),
+    Or(Box<(Self, Self)>),
+    Equal(Box<(Self, Self)>),
+    NotEqual(Box<(Self, Self)>),
     /// A call of any function or other operator.
     Call(Box<Call>),
     /// `x in [constants]`, which cel-go turns into a free lookup.
@@ -26,7 +26,7 @@ pub(crate) enum Node {
     Struct(Box<StructNode>),
     Fold(Box<Fold>),
     /// `.or` (true) and `.orValue` (false) of optionals.
-    OptionalOr(Box<(Node, Node)>, bool),
+    OptionalOr(Box<(Self, Self)>, bool),
 }
 
 /// A path from something to a value.
@@ -69,6 +69,8 @@ pub(crate) struct Qualifier {
     /// `.?` or `[?`.
     pub optional: bool,
     pub test: bool,
+    /// The field of a value that is known to be an `Object`.
+    pub typed: bool,
 }
 
 /// What is selected.
@@ -84,7 +86,6 @@ pub(crate) enum Key {
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub function: Arc<str>,
-    pub overload: &'static str,
     pub args: Vec<Node>,
     pub target: Target,
     pub cost: Cost,

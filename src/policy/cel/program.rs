@@ -138,6 +138,10 @@ fn compile_here(
             }
         }));
     }
+    if checked.untyped {
+        let text = "unexpected compilation error: missing type conversion to proto: ";
+        return Err(CompileErrors::plain(text));
+    }
     let plan = lower::lower(&parsed.root, &checked, environment)
         .map_err(|text| CompileErrors::plain(format!("program instantiation failed: {text}")))?;
     Ok(Program { source: Arc::from(source), plan: Arc::new(plan) })

@@ -90,3 +90,70 @@ pub fn namespace(stored: &Json) -> Json {
     let part = |key: &str| stored.get(key).cloned().unwrap_or_else(|| json!({}));
     json!({"metadata": metadata, "spec": part("spec"), "status": part("status")})
 }
+
+/// The name of a variable as Kubernetes reads it in a field: `__dash__` is a dash, and what looks like
+/// such a name and is none is no name at all.
+pub(crate) fn unescape(field: &str) -> Option<std::borrow::Cow<'_, str>> {
+    const RESERVED: [&str; 21] = [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "namespace",
+        "null",
+        "package",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ];
+    if !field.contains("__") {
+        return Some(field.into());
+    }
+    let mut out = String::new();
+    let mut rest = field;
+    while let Some(open) = rest.find("__") {
+        let inside = &rest[open + 2..];
+        let length = inside.find('_').unwrap_or(inside.len());
+        if length == 0 || !inside[length..].starts_with("__") {
+            out.push_str(&rest[..=open]);
+            rest = &rest[open + 1..];
+            continue;
+        }
+        out.push_str(&rest[..open]);
+        match &inside[..length] {
+            "underscores" => out.push_str("__"),
+            "dot" => out.push('.'),
+            "dash" => out.push('-'),
+            "slash" => out.push('/'),
+            word if RESERVED.contains(&word) && field.len() == length + 4 => out.push_str(word),
+            _ => return None,
+        }
+        rest = &inside[length + 2..];
+    }
+    out.push_str(rest);
+    Some(out.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unescaped_as_kubernetes_does() {
+        assert_eq!(unescape("a__dash__b").as_deref(), Some("a-b"));
+        assert_eq!(unescape("__if__").as_deref(), Some("if"));
+        assert_eq!(unescape("a__b").as_deref(), Some("a__b"));
+        assert_eq!(unescape("__x__"), None);
+    }
+}

@@ -88,7 +88,9 @@ impl<'a> Source<'a> {
         let (line, start) = self.line_of(at);
         let column = at - start;
         let snippet: String = self.text.chars().skip(start).take_while(|c| *c != '\n').collect();
-        let mut display = format!("ERROR: <input>:{line}:{}: {}", column + 1, raised.message);
+        // Without a text there is no column.
+        let shown = if self.text.is_empty() { 0 } else { column + 1 };
+        let mut display = format!("ERROR: <input>:{line}:{shown}: {}", raised.message);
         if !self.text.is_empty() && snippet.len() <= 16_384 {
             let snippet = snippet.replace('\t', " ");
             display.push_str("\n | ");

@@ -21,8 +21,6 @@ pub struct Overload {
 /// A function and its overloads, in cel-go's order of declaration.
 #[derive(Debug)]
 pub struct Function {
-    /// Its full name.
-    pub name: &'static str,
     /// All signatures.
     pub overloads: Vec<Overload>,
 }
@@ -47,7 +45,7 @@ fn read(source: &'static str) -> HashMap<&'static str, Function> {
     for line in source.lines() {
         if let Some((name, overload)) = read_line(line) {
             all.entry(name)
-                .or_insert_with(|| Function { name, overloads: Vec::new() })
+                .or_insert_with(|| Function { overloads: Vec::new() })
                 .overloads
                 .push(overload);
         }

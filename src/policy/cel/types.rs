@@ -80,14 +80,6 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// Same constructor and same name; parameters are not looked at.
-    pub(crate) fn same_kind(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Opaque(a), Self::Opaque(b)) | (Self::Struct(a), Self::Struct(b)) => a == b,
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
-    }
-
     /// Equal up to the names of parameters, cel-go's `IsEquivalentType`.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {

@@ -125,10 +125,8 @@ impl Found<'_> {
                         .push(Raised::at(first.at, format!("invalid {function} argument")));
                 }
             }
-            ("matches", Literal::String(text)) => {
-                if regexp::compile(text).is_err() {
-                    self.patterns.push(Raised::at(first.at, "invalid matches argument"));
-                }
+            ("matches", Literal::String(text)) if regexp::compile(text).is_err() => {
+                self.patterns.push(Raised::at(first.at, "invalid matches argument"));
             }
             _ => {}
         }

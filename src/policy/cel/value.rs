@@ -37,7 +37,7 @@ pub enum Value<'a> {
     /// A type.
     Type(Arc<Type>),
     /// A value, or none.
-    Optional(Option<Arc<Value<'a>>>),
+    Optional(Option<Arc<Self>>),
     /// A value of a Kubernetes library.
     Opaque(Arc<Opaque>),
     /// `Object{…}` and `JSONPatch{…}`.
@@ -89,7 +89,7 @@ pub enum List<'a> {
     /// Made while evaluating, or a constant.
     Owned(Arc<Vec<Value<'a>>>),
     /// A sum of lists, as lazy as cel-go's: `a + a` must not cost the memory of both.
-    Concat(Arc<(List<'a>, List<'a>, usize)>),
+    Concat(Arc<(Self, Self, usize)>),
 }
 
 impl<'a> List<'a> {
@@ -322,7 +322,7 @@ pub fn double_to_int(d: f64) -> Option<i64> {
 /// The unsigned integer that a double is, if it is one.
 #[must_use]
 pub fn double_to_uint(d: f64) -> Option<u64> {
-    if !d.is_finite() || d < 0.0 || d >= 18_446_744_073_709_551_616.0 || d.fract() != 0.0 {
+    if !d.is_finite() || !(0.0..18_446_744_073_709_551_616.0).contains(&d) || d.fract() != 0.0 {
         return None;
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]

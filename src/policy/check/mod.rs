@@ -2,6 +2,7 @@
 //! its order and with its texts, every finding at once.
 
 mod binding;
+mod expression;
 mod matching;
 mod metadata;
 mod policy;

@@ -1,5 +1,7 @@
 //! What tells the items of a set or of a list-map apart.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "only some forms of JSON can be keys")]
+
 use std::fmt;
 
 use serde_json::Value;
@@ -119,7 +121,9 @@ fn shown(value: &Value) -> String {
             format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(","))
         }
         Value::Object(entries) => {
-            entries.iter().map(|(key, value)| format!("{key}={}", shown(value))).collect()
+            let entries: Vec<_> =
+                entries.iter().map(|(key, value)| format!("{key}={}", shown(value))).collect();
+            entries.concat()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }

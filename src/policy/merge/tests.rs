@@ -119,6 +119,30 @@ fn owners_and_finalizers_are_merged_by_item() {
     );
 }
 
+/// Made by the API server's own merge (`patch.ApplyStructuredMergeDiff` of k8s.io/apiserver 0.36.3) on
+/// random objects and configurations; the first line is the schema.
+const VECTORS: &str = include_str!("vectors.jsonl");
+
+#[test]
+fn random_merges_end_as_they_do_in_the_api_server() {
+    let mut lines = VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let schema = lines.next().unwrap();
+    let crd = json!({"spec": {"group": "example.com", "names": {"kind": "Thing"},
+        "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}});
+    let schemas = Schemas::from_crds([&crd]);
+    let kind = schemas.kind("example.com", "v1", "Thing").unwrap();
+    for vector in lines {
+        let whole =
+            |spec: &Value| json!({"apiVersion": "example.com/v1", "kind": "Thing", "spec": spec});
+        let got = apply(&schemas, kind, &whole(&vector["object"]), &whole(&vector["patch"]));
+        let want = match vector["error"].as_str() {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(vector["result"].clone()),
+        };
+        assert_eq!(got.map(|merged| merged["spec"].clone()), want, "{vector}");
+    }
+}
+
 /// Specs that follow the schema, without what is atomic.
 fn spec() -> impl Strategy<Value = Value> {
     let text = "[a-c]{1,2}";

@@ -1,5 +1,7 @@
 //! Whether an object follows its schema, as far as a merge cares, and which atomic values it has.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a value either has the form or not")]
+
 use serde_json::Value;
 
 use super::{
@@ -70,15 +72,10 @@ impl Validator<'_> {
         let mut faults = Vec::new();
         for (key, value) in entries {
             let prefix = format!(".{key}");
-            let element = match of.fields.get(key) {
-                Some(field) => &field.of,
-                None => match &of.element {
-                    Some(element) => element,
-                    None => {
-                        faults.push(Fault::new("field not declared in schema").under(&prefix));
-                        break;
-                    }
-                },
+            let field = of.fields.get(key).map(|field| &field.of);
+            let Some(element) = field.or(of.element.as_ref()) else {
+                faults.push(Fault::new("field not declared in schema").under(&prefix));
+                break;
             };
             let found = self.validate(element, value);
             faults.extend(found.into_iter().map(|fault| fault.under(&prefix)));

@@ -83,15 +83,14 @@ fn clause(bytes: &[u8]) -> Result<(usize, Clause), String> {
         }
         let text = String::from_utf8_lossy(&bytes[1..at]).into_owned();
         let number: Result<i64, _> = text.parse();
-        precision = match number {
-            Ok(n) => usize::try_from(n).unwrap_or_default(),
-            Err(_) => {
-                let what = if text.is_empty() { "invalid syntax" } else { "value out of range" };
-                return Err(failed(format!(
-                    "error while converting precision to integer: strconv.Atoi: parsing {}: {what}",
-                    quote(&text)
-                )));
-            }
+        precision = if let Ok(n) = number {
+            usize::try_from(n).unwrap_or_default()
+        } else {
+            let what = if text.is_empty() { "invalid syntax" } else { "value out of range" };
+            return Err(failed(format!(
+                "error while converting precision to integer: strconv.Atoi: parsing {}: {what}",
+                quote(&text)
+            )));
         };
     }
     let letter = bytes[at];
@@ -290,7 +289,8 @@ fn fixed(number: f64, precision: usize) -> String {
     if let Some(text) = special(number) {
         return text.to_owned();
     }
-    // x/text prints no more digits than this many beyond those of the number.
+    // x/text keeps the precision in eight bits.
+    let precision = precision & 0xff;
     let plain = format!("{number:.precision$}");
     let (sign, digits) = match plain.strip_prefix('-') {
         Some(digits) if number != 0.0 => ("-", digits),

@@ -100,10 +100,9 @@ fn extreme<'a>(
 }
 
 fn index_of<'a>(args: &[Value<'a>], last: bool) -> Result<Value<'a>, Error> {
-    let list = list(args)?;
-    let item = args.get(1).ok_or_else(no_overload)?;
-    let matches = |at: &usize| list.get(*at).is_some_and(|known| ops::equal(&known, item));
-    let found =
-        if last { (0..list.len()).rev().find(matches) } else { (0..list.len()).find(matches) };
+    let items = list(args)?;
+    let wanted = args.get(1).ok_or_else(no_overload)?;
+    let fits = |at: &usize| items.get(*at).is_some_and(|known| ops::equal(&known, wanted));
+    let found = if last { (0..items.len()).rev().find(fits) } else { (0..items.len()).find(fits) };
     Ok(Value::Int(found.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)))
 }

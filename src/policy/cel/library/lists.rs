@@ -2,6 +2,7 @@
 
 use super::{Binding, Function, int};
 use crate::policy::cel::{
+    cost,
     error::{Error, fail, no_overload},
     eval::Machine,
     ops,
@@ -105,7 +106,7 @@ fn flatten_into<'a>(
     depth: i64,
     flat: &mut Vec<Value<'a>>,
 ) -> Result<(), Error> {
-    machine.foresee(list.len() as u64 / 10)?;
+    machine.bounded(list.len())?;
     for item in list.iter() {
         match item {
             Value::List(inner) if depth > 0 => flatten_into(machine, &inner, depth - 1, flat)?,
@@ -117,19 +118,19 @@ fn flatten_into<'a>(
 
 fn range<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let count = int(args, 0)?;
-    machine.foresee(u64::try_from(count).unwrap_or_default())?;
+    machine.foresee(u64::try_from(count).unwrap_or_default().saturating_add(11))?;
     Ok(Value::list((0..count).map(Value::Int).collect()))
 }
 
 fn reverse<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let list = list(args, 0)?;
-    machine.foresee(list.len() as u64)?;
+    machine.foresee((list.len() as u64).saturating_add(11))?;
     Ok(Value::list((0..list.len()).rev().filter_map(|at| list.get(at)).collect()))
 }
 
 fn distinct<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let list = list(args, 0)?;
-    machine.foresee(squared(list))?;
+    machine.foresee(cost::list_self(list))?;
     let mut unique: Vec<Value<'a>> = Vec::new();
     for item in list.iter() {
         if !unique.iter().any(|known| ops::equal(&item, known)) {
@@ -137,11 +138,6 @@ fn distinct<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Val
         }
     }
     Ok(Value::list(unique))
-}
-
-fn squared(list: &List<'_>) -> u64 {
-    let length = list.len() as u64;
-    length.saturating_mul(length).saturating_mul(2)
 }
 
 pub(crate) fn sort<'a>(
@@ -179,7 +175,7 @@ fn sorted<'a>(
         )));
     }
     let Some(first) = keys.get(0) else { return Ok(Value::List(list.clone())) };
-    machine.foresee(list.len() as u64)?;
+    machine.bounded(list.len())?;
     if !ops::is_comparable(&first) {
         return Err(fail("list elements must be comparable"));
     }

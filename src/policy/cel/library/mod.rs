@@ -66,6 +66,8 @@ pub enum Opaque {
     ResourceCheck(ResourceCheck),
     /// What a check came to.
     Decision(Decision),
+    /// A failure that an optional holds: it shows when it is taken out.
+    Failed(String),
 }
 
 impl Opaque {
@@ -84,6 +86,7 @@ impl Opaque {
             Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
             Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
             Self::Decision(_) => "kubernetes.authorization.Decision",
+            Self::Failed(_) => "error",
         }
     }
 
@@ -102,6 +105,25 @@ impl Opaque {
             Self::GroupCheck(_) => "library.groupCheckVal",
             Self::ResourceCheck(_) => "library.resourceCheckVal",
             Self::Decision(_) => "library.decisionVal",
+            Self::Failed(_) => "*types.Err",
+        }
+    }
+
+    /// `%T` of what it wraps, if cel-go cannot take that back.
+    pub(crate) fn go_native(&self) -> Option<&'static str> {
+        match self {
+            Self::Ip(_) => Some("netip.Addr"),
+            Self::Cidr(_) => Some("netip.Prefix"),
+            Self::Url(_) => Some("*url.URL"),
+            Self::Quantity(..) => Some("*resource.Quantity"),
+            Self::Semver(_) => Some("semver.Version"),
+            Self::Format(_)
+            | Self::Authorizer(_)
+            | Self::PathCheck(_)
+            | Self::GroupCheck(_)
+            | Self::ResourceCheck(_)
+            | Self::Decision(_)
+            | Self::Failed(_) => None,
         }
     }
 
@@ -114,6 +136,7 @@ impl Opaque {
             Self::Quantity(quantity, _) => quantity.to_string(),
             Self::Semver(version) => version.to_string(),
             Self::Format(format) => format!("{{{}}}", format.name),
+            Self::Failed(text) => text.clone(),
             Self::Authorizer(_)
             | Self::PathCheck(_)
             | Self::GroupCheck(_)
@@ -144,7 +167,8 @@ impl Opaque {
             | Self::Url(_)
             | Self::Quantity(..)
             | Self::Semver(_)
-            | Self::Format(_) => self.plain(),
+            | Self::Format(_)
+            | Self::Failed(_) => self.plain(),
         }
     }
 
@@ -163,7 +187,8 @@ impl Opaque {
             | Self::PathCheck(_)
             | Self::GroupCheck(_)
             | Self::ResourceCheck(_)
-            | Self::Decision(_) => 1,
+            | Self::Decision(_)
+            | Self::Failed(_) => 1,
         }
     }
 

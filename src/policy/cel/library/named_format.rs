@@ -128,6 +128,7 @@ fn matches_label(given: &str, first: fn(&u8) -> bool) -> bool {
         && bytes.iter().all(|b| inner(b) || *b == b'-')
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the shape that iterators want")]
 fn alphanumeric(b: &u8) -> bool {
     b.is_ascii_lowercase() || b.is_ascii_digit()
 }

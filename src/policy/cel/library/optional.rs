@@ -3,7 +3,7 @@
 use super::{Binding, Function};
 use crate::policy::cel::{
     error::{Error, fail, no_overload},
-    eval::Machine,
+    eval::{Machine, present},
     gofmt,
     value::{List, Value},
 };
@@ -14,7 +14,7 @@ pub(crate) fn implementation(id: &str) -> Option<(Function, Binding)> {
         "optional_ofNonZeroValue" => of_non_zero,
         "optional_none" => return Some((|_, _| Ok(Value::Optional(None)), Binding::Variadic)),
         "optional_value" => |_, args| match args.first() {
-            Some(Value::Optional(Some(inner))) => Ok((**inner).clone()),
+            Some(Value::Optional(Some(inner))) => present(inner),
             Some(Value::Optional(None)) => Err(fail("optional.none() dereference")),
             _ => Err(no_overload()),
         },
@@ -44,7 +44,7 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::Map(map) => map.is_empty(),
         // Go's zero time is the first second of year 1.
         Value::Timestamp(t) => t.seconds == crate::policy::cel::time::MIN_SECONDS && t.nanos == 0,
-        Value::Object(object) => object.fields.iter().all(|(_, value)| is_zero(value)),
+        Value::Object(object) => object.fields.is_empty() && &*object.name != "JSONPatch",
         Value::Type(_) | Value::Optional(_) | Value::Opaque(_) => false,
     }
 }
@@ -61,15 +61,15 @@ fn end_of<'a>(args: &[Value<'a>], at: fn(&List<'a>) -> usize) -> Result<Value<'a
 
 fn unwrap_all<'a>(_: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let Some(Value::List(list)) = args.first() else { return Err(no_overload()) };
-    let mut present = Vec::new();
+    let mut values = Vec::new();
     for item in list.iter() {
         match item {
-            Value::Optional(Some(inner)) => present.push((*inner).clone()),
+            Value::Optional(Some(inner)) => values.push(present(&inner)?),
             Value::Optional(None) => {}
             other => {
                 return Err(fail(format!("value {} is not optional", gofmt::plain(&other))));
             }
         }
     }
-    Ok(Value::list(present))
+    Ok(Value::list(values))
 }

@@ -16,11 +16,11 @@ pub(crate) fn implementation(id: &str) -> Option<(Function, Binding)> {
         }
         "ends_with_string" => |_, args| Ok(Value::Bool(text(args, 0)?.ends_with(text(args, 1)?))),
         "string_char_at_int" => char_at,
-        "string_index_of_string" => |_, args| Ok(index_of(text(args, 0)?, text(args, 1)?, 0)?),
+        "string_index_of_string" => |_, args| index_of(text(args, 0)?, text(args, 1)?, 0),
         "string_last_index_of_string" => last_index_of,
         "string_lower_ascii" => |_, args| Ok(Value::text(text(args, 0)?.to_ascii_lowercase())),
         "string_upper_ascii" => |_, args| Ok(Value::text(text(args, 0)?.to_ascii_uppercase())),
-        "string_split_string" => |_, args| split(text(args, 0)?, text(args, 1)?, -1),
+        "string_split_string" => |_, args| Ok(split(text(args, 0)?, text(args, 1)?, -1)),
         "string_substring_int" => |_, args| {
             let (subject, start) = (text(args, 0)?, int(args, 1)?);
             let length = i64::try_from(text_size(subject)).unwrap_or(i64::MAX);
@@ -48,7 +48,9 @@ fn variadic(id: &str) -> Option<(Function, Binding)> {
         }
         "string_replace_string_string" => |machine, args| replace(machine, args, -1),
         "string_replace_string_string_int" => |machine, args| replace(machine, args, int(args, 3)?),
-        "string_split_string_int" => |_, args| split(text(args, 0)?, text(args, 1)?, int(args, 2)?),
+        "string_split_string_int" => {
+            |_, args| Ok(split(text(args, 0)?, text(args, 1)?, int(args, 2)?))
+        }
         "string_substring_int_int" => substring_range,
         "string_format" => format_string::format,
         _ => return None,
@@ -149,9 +151,9 @@ fn replace<'a>(
 }
 
 /// Go's `strings.SplitN`.
-fn split<'a>(subject: &str, separator: &str, limit: i64) -> Result<Value<'a>, Error> {
+fn split<'a>(subject: &str, separator: &str, limit: i64) -> Value<'a> {
     let limit = match limit {
-        0 => return Ok(Value::list(Vec::new())),
+        0 => return Value::list(Vec::new()),
         n => usize::try_from(n).unwrap_or(usize::MAX),
     };
     let parts: Vec<Value<'a>> = if separator.is_empty() {
@@ -171,7 +173,7 @@ fn split<'a>(subject: &str, separator: &str, limit: i64) -> Result<Value<'a>, Er
     } else {
         subject.splitn(limit, separator).map(Value::text).collect()
     };
-    Ok(Value::list(parts))
+    Value::list(parts)
 }
 
 /// Go's `strings.TrimSpace`: Unicode's White_Space.

@@ -3,7 +3,6 @@
 use super::{Binding, Function, text};
 use crate::policy::cel::{
     error::{Error, fail, no_overload},
-    eval::Machine,
     time::{self, Civil},
     value::{Timestamp, Value},
 };
@@ -56,6 +55,3 @@ fn duration<'a>(args: &[Value<'a>], unit: i64) -> Result<Value<'a>, Error> {
         _ => Err(no_overload()),
     }
 }
-
-#[allow(dead_code, reason = "names the machine for the signature of bodies")]
-type Unused<'m, 'a> = Machine<'m, 'a>;

@@ -339,7 +339,7 @@ impl fmt::Display for Url {
         if self.opaque.is_empty() {
             let host = !self.host.is_empty();
             let user = self.user.is_some();
-            if (!self.scheme.is_empty() || host || user) && !(self.omit_host && !host && !user) {
+            if host || user || (!self.scheme.is_empty() && !self.omit_host) {
                 if host || !self.path.is_empty() || user {
                     out.push_str("//");
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    document::{BindingSpec, Document, ParamKind, ParamRef, Spec, Tier},
+    document::{BindingSpec, Document, ParamKind, ParamRef, Spec},
     engine::{Compiled, Expression, Variables},
     matching::Matcher,
     verdict::Reason,
@@ -13,7 +13,6 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Policy {
     pub name: String,
-    pub tier: Tier,
     /// Errors deny; otherwise they are ignored.
     pub fails: bool,
     pub matcher: Matcher,
@@ -29,6 +28,10 @@ pub(crate) struct ValidatingPolicy {
     pub policy: Policy,
     pub validations: Vec<Validation>,
     pub audits: Vec<Audit>,
+    /// Whether any expression may want `namespaceObject`; conditions never get it.
+    pub wants_namespace: bool,
+    /// Whether any expression may want `request`.
+    pub wants_request: bool,
 }
 
 /// A policy that changes objects.
@@ -75,15 +78,14 @@ pub(crate) struct Binding {
 pub(crate) type Bindings = BTreeMap<String, Vec<Binding>>;
 
 impl ValidatingPolicy {
-    /// Whether any expression may want `namespaceObject`; conditions never get it.
-    pub(crate) fn wants_namespace(&self) -> bool {
+    /// All expressions but the conditions.
+    fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let validations = self
             .validations
             .iter()
             .flat_map(|it| std::iter::once(&it.expression).chain(&it.message_expression));
         let audits = self.audits.iter().map(|audit| &audit.expression);
-        let variables = self.policy.variables.expressions();
-        validations.chain(audits).chain(variables).any(Expression::uses_namespace)
+        validations.chain(audits).chain(self.policy.variables.expressions())
     }
 }
 
@@ -108,7 +110,6 @@ pub(crate) fn validating(
     let Compiled { conditions, variables, validations, messages, audits, .. } = compiled;
     let policy = Policy {
         name: document.metadata.name.clone(),
-        tier: document.tier,
         fails: spec.failure_policy.as_deref() != Some("Ignore"),
         matcher: Matcher::new(spec.match_constraints.as_ref()?),
         param_kind: spec.param_kind.clone(),
@@ -150,7 +151,20 @@ pub(crate) fn validating(
             expression: expression.said(&said.value_expression),
         })
         .collect();
-    Some(ValidatingPolicy { policy, validations, audits })
+    let mut policy = ValidatingPolicy {
+        policy,
+        validations,
+        audits,
+        wants_namespace: false,
+        wants_request: false,
+    };
+    let wants_namespace = policy.expressions().any(Expression::uses_namespace);
+    let mut expressions = policy.expressions().chain(&policy.policy.conditions);
+    let wants_request = expressions.any(Expression::uses_request);
+    drop(expressions);
+    policy.wants_namespace = wants_namespace;
+    policy.wants_request = wants_request;
+    Some(policy)
 }
 
 /// A mutating policy, if the document is one.
@@ -163,7 +177,6 @@ pub(crate) fn mutating(
     let Compiled { conditions, variables, mutations, .. } = compiled;
     let policy = Policy {
         name: document.metadata.name.clone(),
-        tier: document.tier,
         fails: spec.failure_policy.as_deref() != Some("Ignore"),
         matcher: Matcher::new(spec.match_constraints.as_ref()?),
         param_kind: spec.param_kind.clone(),

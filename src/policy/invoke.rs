@@ -1,0 +1,144 @@
+//! One invocation of a mutating policy: its conditions, and each of its mutations on the object as the
+//! one before left it.
+
+use serde_json::Value;
+
+use super::{
+    cel::{self, RUNTIME_BUDGET},
+    compiled::Mutation,
+    conditions::{self, Conditions},
+    convert, defaults,
+    engine::{Decisions, Expression, Inputs, Scope, Stop},
+    facts::{Facts, Lookup, Question},
+    json_patch::{self, Failure},
+    merge::{self, Schemas},
+    plan::Invocation,
+    request::{Request, namespace_variable},
+    verdict::Reason,
+};
+
+/// Why a mutation was not carried out.
+pub(crate) enum Fault {
+    Ask(Question),
+    /// `failurePolicy` decides.
+    Error(String),
+    /// The request is refused with this.
+    Final(String, Reason),
+}
+
+/// An invocation on the object as it is now.
+pub(crate) struct Invoked<'a> {
+    pub schemas: &'a Schemas,
+    pub facts: &'a dyn Facts,
+    pub invocation: &'a Invocation<'a>,
+    pub request: Request<'a>,
+}
+
+impl Invoked<'_> {
+    pub(crate) fn conditions(&self) -> Result<Conditions, Question> {
+        let decisions = Decisions(self.facts);
+        let variable = self.request.variable(self.request.request_resource);
+        let inputs = Inputs {
+            request: &self.request,
+            variable: Some(&variable),
+            params: self.invocation.param,
+            namespace: None,
+            authorizer: Some(&decisions),
+        };
+        conditions::evaluate(&self.invocation.policy.policy, &inputs)
+    }
+
+    pub(crate) fn mutation(&self, mutation: &Mutation, object: &Value) -> Result<Value, Fault> {
+        let kind = self.request.kind;
+        let schema = self.schemas.kind(kind.group, kind.version, kind.name);
+        let mut changed = match mutation {
+            Mutation::Apply(expression) => {
+                let schema = schema.ok_or_else(|| unknown_kind(&self.request))?;
+                let mut configuration = self.evaluated(expression, convert::configuration)?;
+                for key in ["apiVersion", "kind"] {
+                    configuration[key] = object.get(key).cloned().unwrap_or_default();
+                }
+                merge::apply(self.schemas, schema, object, &configuration)
+                    .map_err(|text| Fault::Error(format!("error applying patch: {text}")))?
+            }
+            Mutation::JsonPatch(expression) => {
+                let operations = self.evaluated(expression, convert::operations)?;
+                match json_patch::apply(object, &operations) {
+                    Ok(changed) => with_kind(changed)?,
+                    Err(Failure::Test) => object.clone(),
+                    Err(Failure::Error(text)) => {
+                        return Err(Fault::Error(format!("JSON Patch: {text}")));
+                    }
+                }
+            }
+        };
+        if let Some(schema) = schema {
+            defaults::fill(&mut changed, &schema.openapi);
+        }
+        Ok(changed)
+    }
+
+    /// Evaluates with a budget of its own, and turns the value into what is wanted.
+    fn evaluated<T>(
+        &self,
+        expression: &Expression,
+        convert: impl FnOnce(&cel::Value<'_>) -> Result<T, String>,
+    ) -> Result<T, Fault> {
+        let policy = &self.invocation.policy.policy;
+        let namespace = self.namespace(expression)?;
+        let decisions = Decisions(self.facts);
+        let variable = self.request.variable(self.request.resource);
+        let inputs = Inputs {
+            request: &self.request,
+            variable: Some(&variable),
+            params: self.invocation.param,
+            namespace: namespace.as_ref(),
+            authorizer: Some(&decisions),
+        };
+        let mut scope = Scope::new(&inputs, &policy.variables, RUNTIME_BUDGET);
+        match scope.evaluate(expression) {
+            Ok(Ok(value)) => convert(&value.0).map_err(Fault::Error),
+            Ok(Err(text)) | Err(Stop::OutOfBudget(text)) => Err(Fault::Error(text)),
+            Err(Stop::Ask(question)) => Err(Fault::Ask(question)),
+        }
+    }
+
+    fn namespace(&self, expression: &Expression) -> Result<Option<Value>, Fault> {
+        let variables = self.invocation.policy.policy.variables.expressions();
+        let wanted = variables.chain([expression]).any(Expression::uses_namespace);
+        let Some(name) = self.request.object_namespace().filter(|_| wanted) else {
+            return Ok(None);
+        };
+        match self.facts.namespace(name) {
+            Lookup::Found(namespace) => Ok(Some(namespace_variable(namespace))),
+            Lookup::Unknown => Err(Fault::Ask(Question::Namespace(name.to_owned()))),
+            Lookup::Absent => {
+                Err(Fault::Final(format!("namespaces {name:?} not found"), Reason::NotFound))
+            }
+        }
+    }
+}
+
+fn unknown_kind(request: &Request<'_>) -> Fault {
+    let kind = request.kind;
+    Fault::Final(
+        format!(
+            "Resource kind {}/{}, Kind={} not found. There can be a delay between when \
+             CustomResourceDefinitions are created and when they are available.",
+            kind.group, kind.version, kind.name
+        ),
+        Reason::ServiceUnavailable,
+    )
+}
+
+/// A patch must leave something that can be read.
+fn with_kind(object: Value) -> Result<Value, Fault> {
+    let has = |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+    if has("kind") {
+        return Ok(object);
+    }
+    Err(Fault::Final(
+        format!("Internal error occurred: Object 'Kind' is missing in '{object}'"),
+        Reason::InternalError,
+    ))
+}

@@ -1,0 +1,133 @@
+//! Which mutating policies are invoked on a request, with which bindings and params: decided before any
+//! of them changes the object.
+
+use serde_json::Value;
+
+use super::{
+    compiled::{Binding, MutatingPolicy, Policy},
+    facts::{Facts, Question},
+    matching::Matched,
+    mutate::MutationDenial,
+    params::{self, NoParams},
+    request::Request,
+    verdict::Reason,
+};
+
+/// A policy, a binding, and the name and namespace of a param.
+pub(crate) type Key = (String, String, Option<(String, String)>);
+
+/// One policy, one binding, one param.
+pub(crate) struct Invocation<'a> {
+    pub policy: &'a MutatingPolicy,
+    pub binding: &'a Binding,
+    pub param: Option<&'a Value>,
+}
+
+impl Invocation<'_> {
+    pub(crate) fn key(&self) -> Key {
+        let of = |param: &Value, key: &str| {
+            let value = param.get("metadata").and_then(|metadata| metadata.get(key));
+            value.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let param = self.param.map(|param| (of(param, "name"), of(param, "namespace")));
+        (self.policy.policy.name.clone(), self.binding.name.clone(), param)
+    }
+}
+
+/// What is to be invoked, decided before anything is.
+pub(crate) struct Plan<'a> {
+    pub request: &'a Request<'a>,
+    pub facts: &'a dyn Facts,
+    pub denials: Vec<MutationDenial>,
+    pub questions: Vec<Question>,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn invocations<'p>(&mut self, policy: &'p MutatingPolicy) -> Vec<Invocation<'p>>
+    where
+        'a: 'p,
+    {
+        let definition = &policy.policy;
+        if definition.bindings.is_empty() {
+            return Vec::new();
+        }
+        let matched = definition.matcher.matches(self.request, self.facts);
+        if !self.is_matched(definition, None, matched) {
+            return Vec::new();
+        }
+        if let Some(kind) = &definition.param_kind
+            && let Err(missing) = params::scope(kind, self.facts)
+        {
+            self.missing(definition, None, missing);
+            return Vec::new();
+        }
+        let mut invocations = Vec::new();
+        for binding in &definition.bindings {
+            if let Some(matcher) = &binding.matcher {
+                let matched = matcher.matches(self.request, self.facts);
+                if !self.is_matched(definition, Some(binding), matched) {
+                    continue;
+                }
+            }
+            match params::collect(
+                definition.param_kind.as_ref(),
+                binding.param_ref.as_ref(),
+                self.request.namespace,
+                self.facts,
+            ) {
+                Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
+                    policy,
+                    binding,
+                    param,
+                })),
+                Err(missing) => self.missing(definition, Some(binding), missing),
+            }
+        }
+        invocations
+    }
+
+    fn is_matched(&mut self, policy: &Policy, binding: Option<&Binding>, matched: Matched) -> bool {
+        match matched {
+            Matched::Yes => return true,
+            Matched::No => {}
+            Matched::Ask(question) => self.missing(policy, binding, NoParams::Ask(question)),
+            Matched::Failed(text) => self.missing(policy, binding, NoParams::Error(text)),
+        }
+        false
+    }
+
+    fn missing(&mut self, policy: &Policy, binding: Option<&Binding>, missing: NoParams) {
+        match missing {
+            NoParams::Ask(question) if self.questions.contains(&question) => {}
+            NoParams::Ask(question) => self.questions.push(question),
+            NoParams::Error(_) if !policy.fails => {}
+            NoParams::Error(text) => {
+                let what = if binding.is_some() { "binding" } else { "policy" };
+                self.denials.push(MutationDenial {
+                    policy: policy.name.clone(),
+                    binding: binding.map(|binding| binding.name.clone()),
+                    message: format!("failed to configure {what}: {text}"),
+                    reason: Reason::Forbidden,
+                    is_final: false,
+                });
+            }
+        }
+    }
+}
+
+impl Invocation<'_> {
+    /// If the policy fails on errors.
+    pub(crate) fn denial(&self, message: String, reason: Reason) -> Option<MutationDenial> {
+        self.policy.policy.fails.then(|| self.always(message, reason))
+    }
+
+    pub(crate) fn always(&self, message: String, reason: Reason) -> MutationDenial {
+        MutationDenial {
+            policy: self.policy.policy.name.clone(),
+            binding: Some(self.binding.name.clone()),
+            message,
+            reason,
+            is_final: false,
+        }
+    }
+}
