@@ -43,6 +43,8 @@ func encodeValue(v ref.Val) *Value {
 		return one("duration", strconv.FormatInt(int64(v.Duration), 10))
 	case types.Timestamp:
 		return one("timestamp", v.UTC().Format(time.RFC3339Nano))
+	case *types.Err:
+		return one("error", v.Error())
 	case *types.Type:
 		return one("type", v.TypeName())
 	case *types.Optional:
@@ -71,6 +73,8 @@ func encodeValue(v ref.Val) *Value {
 	case apiservercel.Semver:
 		return opaque(v, v.Version.String())
 	case *apiservercel.Format:
+		return opaque(v, v.Name)
+	case apiservercel.Format:
 		return opaque(v, v.Name)
 	case traits.Lister:
 		list := []any{}
