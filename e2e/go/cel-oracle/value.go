@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apimachinery/pkg/api/resource"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
 	"k8s.io/apiserver/pkg/cel/mutation"
@@ -69,7 +70,7 @@ func encodeValue(v ref.Val) *Value {
 	case apiservercel.URL:
 		return opaque(v, v.URL.String())
 	case apiservercel.Quantity:
-		return opaque(v, v.Quantity.String())
+		return opaque(v, canonical(*v.Quantity))
 	case apiservercel.Semver:
 		return opaque(v, v.Version.String())
 	case *apiservercel.Format:
@@ -89,6 +90,12 @@ func encodeValue(v ref.Val) *Value {
 		return opaque(v, text)
 	}
 	return opaque(v, fmt.Sprintf("%T", v))
+}
+
+// canonical forgets how a quantity was written: adding nothing drops the text that it remembers.
+func canonical(q resource.Quantity) string {
+	q.Add(resource.Quantity{Format: q.Format})
+	return q.String()
 }
 
 func opaque(v ref.Val, text string) *Value {
