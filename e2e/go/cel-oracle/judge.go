@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -20,6 +21,8 @@ type judge struct {
 	// composed has no variables; compilers with variables are stateful and made per request.
 	composed *plugincel.CompositedCompiler
 	inputs   map[string]*input
+	// timeout ends an evaluation, if set: cel-go's tracking of cost is quadratic in the length of a loop.
+	timeout time.Duration
 }
 
 func newJudge(fixtures Fixtures) (*judge, error) {
@@ -68,6 +71,7 @@ type question struct {
 	in       *input
 	result   plugincel.CompilationResult
 	composed *plugincel.CompositedCompiler
+	timeout  time.Duration
 }
 
 func (j *judge) prepare(r Request) (question, Answer, error) {
@@ -75,7 +79,7 @@ func (j *judge) prepare(r Request) (question, Answer, error) {
 	if name == "" {
 		name = "any"
 	}
-	q, answer := question{request: r}, Answer{}
+	q, answer := question{request: r, timeout: j.timeout}, Answer{}
 	var known bool
 	if q.where, known = places[name]; !known {
 		return q, answer, fmt.Errorf("no context %q", name)
@@ -123,8 +127,15 @@ func (j *judge) compiler(r Request, where place) (plugincel.Compiler, *plugincel
 }
 
 // evaluate runs the one expression with the budget of its place; the cost is what the budget lost.
-func (q question) evaluate(answer Answer) Answer {
+func (q question) evaluate(compiled Answer) (answer Answer) {
+	answer = compiled
 	ctx := context.Background()
+	if q.timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, q.timeout)
+		defer cancel()
+		defer func() { answer.TimedOut = limited.Err() != nil }()
+		ctx = limited
+	}
 	if q.composed != nil {
 		ctx = q.composed.CreateContext(ctx)
 	}

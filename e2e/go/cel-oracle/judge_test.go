@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,4 +102,39 @@ func assertSameFile(t *testing.T, committed, fresh string) {
 		}
 	}
 	t.Fatalf("%s lacks lines; run `go run . vectors`", committed)
+}
+
+// The README of the data tells the number of vectors of each list.
+func TestReadmeCountsRight(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(data, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(data, "vectors", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, all := map[string]int{}, 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		if strings.HasPrefix(name, "spec-") {
+			name = "spec-*"
+		}
+		n := bytes.Count(text, []byte("\n"))
+		counts[name] += n
+		all += n
+	}
+	rows := []string{fmt.Sprintf("| **all** | **%d** |", all)}
+	for name, n := range counts {
+		rows = append(rows, fmt.Sprintf("| `%s` | %d |", name, n))
+	}
+	for _, row := range rows {
+		if !bytes.Contains(readme, []byte(row)) {
+			t.Errorf("README.md lacks %s", row)
+		}
+	}
 }

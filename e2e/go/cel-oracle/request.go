@@ -57,6 +57,8 @@ type Answer struct {
 	Patched       json.RawMessage `json:"patched,omitempty"`
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 	PatchError    string          `json:"patchError,omitempty"`
+	// TimedOut: the evaluation was ended by -timeout, the answer means nothing.
+	TimedOut bool `json:"timedOut,omitempty"`
 	// Panic: Kubernetes itself crashes here; a good engine refuses the expression instead.
 	Panic string `json:"panic,omitempty"`
 	// BadRequest: the question itself cannot be read.
