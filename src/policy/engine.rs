@@ -161,12 +161,18 @@ fn fault(source: &str, errors: &CompileErrors) -> CompileFault {
             source.split_inclusive('\n').take(line).map(|line| line.chars().count()).sum();
         Some(before + column)
     });
-    CompileFault {
-        detail: errors.to_string(),
-        at: at.or(Some(0)),
-        suggestion: errors.problems.iter().find_map(|problem| problem.suggestion.clone()),
-    }
+    let detail = errors.to_string();
+    let meant = errors.problems.iter().find_map(|problem| problem.suggestion.as_ref());
+    let suggestion = match meant {
+        Some(meant) => Some(format!("did you mean {meant:?}?")),
+        None => (detail == NOT_A_BOOL).then(|| COMPARE_IT.to_owned()),
+    };
+    CompileFault { detail, at: at.or(Some(0)), suggestion }
 }
+
+/// The mistake that everybody makes once.
+const NOT_A_BOOL: &str = "must evaluate to bool but got dyn";
+const COMPARE_IT: &str = "what an object holds has no type before it is there: compare it, as in `object.spec.online == true`";
 
 /// What expressions are evaluated on.
 #[derive(Clone, Copy)]

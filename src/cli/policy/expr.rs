@@ -189,7 +189,8 @@ impl Answer {
             Self::Refused(errors) => {
                 let helps =
                     errors.problems.iter().filter_map(|problem| problem.suggestion.as_ref());
-                let helps: String = helps.map(|help| format!("\nhelp   {help}")).collect();
+                let helps: String =
+                    helps.map(|help| format!("\nhelp   did you mean {help}?")).collect();
                 format!("error  {errors}{helps}")
             }
             Self::Evaluated { static_type, result, cost } => {
