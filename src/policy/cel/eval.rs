@@ -17,8 +17,12 @@ use std::{cmp::Ordering, sync::Arc};
 
 pub(crate) type Res<'a> = Result<Value<'a>, Error>;
 
-/// The longest list that may be gone through at once.
+/// The longest list that may be gone through at once, and the longest text that may be made: at a
+/// tenth a character it would cost more than the limit.
 const LONGEST: usize = 10_000_000;
+
+/// What one expression may make in all.
+const MOST_MADE: usize = 256 << 20;
 
 /// More variables than this may not lean on each other in a row: the stack is finite.
 const NESTING: usize = 64;
@@ -30,6 +34,8 @@ pub(crate) struct Machine<'m, 'a> {
     pub cost: u64,
     limit: u64,
     turns: u32,
+    /// Octets that calls have made, an upper bound of what is held.
+    made: usize,
 }
 
 /// A variable of a loop.
@@ -42,7 +48,7 @@ pub(super) enum Slot<'a> {
 
 /// Evaluates a plan; the cost is given in every case.
 pub(crate) fn run<'a>(plan: &'a Plan, bindings: &Bindings<'a>, limit: u64) -> (Res<'a>, u64) {
-    let mut machine = Machine { bindings, slots: Vec::new(), cost: 0, limit, turns: 0 };
+    let mut machine = Machine { bindings, slots: Vec::new(), cost: 0, limit, turns: 0, made: 0 };
     if plan.slots > 0 {
         machine.slots.resize_with(plan.slots, || Slot::Unset);
     }
@@ -53,8 +59,14 @@ pub(crate) fn run<'a>(plan: &'a Plan, bindings: &Bindings<'a>, limit: u64) -> (R
 /// Evaluates what needs no variables, when a program is made.
 pub(crate) fn constant(node: &Node) -> Result<Value<'static>, String> {
     let bindings = Bindings::new();
-    let mut machine =
-        Machine { bindings: &bindings, slots: Vec::new(), cost: 0, limit: u64::MAX, turns: 0 };
+    let mut machine = Machine {
+        bindings: &bindings,
+        slots: Vec::new(),
+        cost: 0,
+        limit: u64::MAX,
+        turns: 0,
+        made: 0,
+    };
     machine.eval(node).map(owned).map_err(|e| e.to_string())
 }
 
@@ -115,6 +127,22 @@ impl<'a> Machine<'_, 'a> {
     /// sums of lists double without using memory.
     pub(crate) fn bounded(&mut self, length: usize) -> Result<(), Error> {
         if length > LONGEST {
+            return self.foresee(u64::MAX);
+        }
+        Ok(())
+    }
+
+    /// Counts what a call made. `dyn + dyn` costs 1 in Kubernetes, however long the texts are, so the
+    /// cost alone does not bound memory.
+    fn account(&mut self, value: &Value<'_>) -> Result<(), Error> {
+        let octets = match value {
+            Value::String(Text::Shared(text)) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            Value::List(List::Owned(items)) => items.len().saturating_mul(48),
+            _ => return Ok(()),
+        };
+        self.made = self.made.saturating_add(octets);
+        if self.made > MOST_MADE {
             return self.foresee(u64::MAX);
         }
         Ok(())
@@ -544,12 +572,15 @@ impl<'a> Machine<'_, 'a> {
 
     fn in_set(&mut self, set: &'a InSet) -> Res<'a> {
         let value = self.eval(&set.element)?;
+        if let Value::String(text) = &value {
+            self.charge(0)?;
+            return Ok(Value::Bool(set.texts.has(text)));
+        }
         let member = match &value {
             Value::Bool(b) => Some(Member::Bool(*b)),
             Value::Int(i) => Some(Member::Int(*i)),
             Value::Uint(u) => Some(Member::Uint(*u)),
             Value::Double(d) => double_member(*d),
-            Value::String(text) => Some(Member::String(Arc::from(&**text))),
             Value::Bytes(_) => {
                 return Err(Error::new(Failure::Internal(
                     "runtime error: hash of unhashable type types.Bytes".to_owned(),
@@ -630,6 +661,9 @@ impl<'a> Machine<'_, 'a> {
 
     fn invoke(&mut self, call: &'a Call, args: &[Value<'a>]) -> Res<'a> {
         let result = self.perform(call, args);
+        if let Ok(value) = &result {
+            self.account(value)?;
+        }
         if let Err(stop) = &result
             && !stop.is_value()
         {
@@ -649,7 +683,12 @@ impl<'a> Machine<'_, 'a> {
             (Target::Not, _) => Err(no_overload()),
             (Target::Negate, [value]) => ops::negate(value),
             (Target::Compare(comparison), [a, b]) => compare(*comparison, a, b, &call.function),
-            (Target::Arithmetic(op), [a, b]) => ops::arithmetic(*op, a.clone(), b.clone()),
+            (Target::Arithmetic(op), [a, b]) => {
+                if let (Value::String(a), Value::String(b)) = (a, b) {
+                    self.bounded(a.len() + b.len())?;
+                }
+                ops::arithmetic(*op, a.clone(), b.clone())
+            }
             (Target::In, [element, container]) => ops::contains(element, container),
             (Target::Size, [value]) => size(value),
             (Target::TypeOf, [value]) => Ok(Value::Type(Arc::new(value.type_value()))),

@@ -10,7 +10,7 @@ use super::{
     ops::Arithmetic,
     plan::{
         Attr, Base, Body, Call, Comparison, Fold, Global, InSet, Key, ListNode, MapNode, Matching,
-        Member, Node, Plan, Qualifier, StructNode, Target,
+        Member, Node, Plan, Qualifier, StructNode, Target, Texts,
     },
     regexp, table,
     types::Type,
@@ -444,11 +444,15 @@ fn in_set(call: &mut Call) -> Option<Node> {
         return Some(Node::Const(Value::Bool(false)));
     }
     let mut members = HashSet::new();
+    let mut texts = Vec::new();
     for item in list.iter() {
-        members.extend(members_of(&item)?);
+        match item {
+            Value::String(text) => texts.push(Box::from(&*text)),
+            item => members.extend(members_of(&item)?),
+        }
     }
     let element = call.args.swap_remove(0);
-    Some(Node::InSet(Box::new(InSet { element, members })))
+    Some(Node::InSet(Box::new(InSet { element, texts: Texts::new(texts), members })))
 }
 
 /// A number is in the set as every type that holds it without loss.
@@ -457,7 +461,6 @@ fn members_of(value: &Value<'_>) -> Option<Vec<Member>> {
     #[allow(clippy::cast_precision_loss, reason = "as cel-go converts")]
     Some(match value {
         Value::Bool(b) => vec![Member::Bool(*b)],
-        Value::String(text) => vec![Member::String(Arc::from(&**text))],
         Value::Int(i) => {
             let mut all = vec![Member::Int(*i), eval::double_member(*i as f64)?];
             all.extend(u64::try_from(*i).ok().map(Member::Uint));
@@ -475,6 +478,7 @@ fn members_of(value: &Value<'_>) -> Option<Vec<Member>> {
             all
         }
         Value::Null
+        | Value::String(_)
         | Value::Bytes(_)
         | Value::List(_)
         | Value::Map(_)

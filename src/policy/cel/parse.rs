@@ -571,7 +571,8 @@ impl Parser {
         let mut count = 0_usize;
         if operator == Tok::Minus {
             // One more token decides between a sign and an operator, so the last dash is not read.
-            let dashes = (0..).take_while(|n| self.ahead(*n) == Tok::Minus).count();
+            let left = self.tokens.len() - self.pos;
+            let dashes = (0..left).take_while(|n| self.ahead(*n) == Tok::Minus).count();
             let next = self.ahead(dashes);
             if !START.has(next) || next == Tok::Not {
                 for _ in 1..dashes {

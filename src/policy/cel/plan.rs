@@ -173,7 +173,29 @@ pub(crate) enum Cost {
 #[derive(Debug, Clone)]
 pub(crate) struct InSet {
     pub element: Node,
+    /// The texts, apart: they are looked up without a copy.
+    pub texts: Texts,
     pub members: HashSet<Member>,
+}
+
+/// A set of texts: a few are faster compared than hashed.
+#[derive(Debug, Clone)]
+pub(crate) enum Texts {
+    Few(Vec<Box<str>>),
+    Many(HashSet<Box<str>>),
+}
+
+impl Texts {
+    pub(crate) fn new(all: Vec<Box<str>>) -> Self {
+        if all.len() <= 8 { Self::Few(all) } else { Self::Many(all.into_iter().collect()) }
+    }
+
+    pub(crate) fn has(&self, text: &str) -> bool {
+        match self {
+            Self::Few(all) => all.iter().any(|known| **known == *text),
+            Self::Many(all) => all.contains(text),
+        }
+    }
 }
 
 /// A constant in a set.
@@ -184,7 +206,6 @@ pub(crate) enum Member {
     Uint(u64),
     /// By bits, with one zero; NaN is in no set.
     Double(u64),
-    String(Arc<str>),
 }
 
 #[derive(Debug, Clone)]

@@ -208,3 +208,164 @@ impl Budget {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    /// Evaluates on a stack as small as that of a worker thread.
+    fn on_a_small_stack(source: &str, object: &serde_json::Value) -> String {
+        let program = match compile(source, &Environment::new(), &[]) {
+            Ok(program) => program,
+            Err(errors) => return errors.to_string(),
+        };
+        std::thread::scope(|scope| {
+            let run = || {
+                let bindings = Bindings::new().object(object);
+                let outcome = program.evaluate(&bindings);
+                match outcome.result {
+                    Ok(value) => super::super::display(&value),
+                    Err(error) => error.to_string(),
+                }
+            };
+            let thread = std::thread::Builder::new().stack_size(2 << 20);
+            thread.spawn_scoped(scope, run).unwrap().join().unwrap()
+        })
+    }
+
+    #[rstest]
+    #[case::parentheses("(".repeat(249) + "1" + &")".repeat(249), "1")]
+    #[case::lists("[".repeat(200) + &"]".repeat(200) + " == []", "false")]
+    #[case::sum(vec!["1"; 251].join("+"), "251")]
+    #[case::right_sum("1+(".repeat(120) + "1" + &")".repeat(120), "121")]
+    #[case::conditions("object.a ? 1 : ".repeat(240) + "2", "no such key: a")]
+    #[case::calls("dyn(object) == ".repeat(240) + "object", "false")]
+    #[case::macros("[1].all(x, ".repeat(110) + "true" + &")".repeat(110), "true")]
+    #[case::maps("{'a': ".repeat(200) + "1" + &"}".repeat(200) + " == object", "false")]
+    #[case::many_nots("!".repeat(16_000) + "true", "true")]
+    #[case::selects("object".to_owned() + &".a".repeat(250), "no such key: a")]
+    fn deep_expressions_fit_the_stack(#[case] source: String, #[case] expected: &str) {
+        assert_eq!(on_a_small_stack(&source, &json!({"b": 1})), expected);
+    }
+
+    #[rstest]
+    #[case::parentheses("(".repeat(8_000) + "1")]
+    #[case::open_brackets("[".repeat(16_000))]
+    #[case::sum(vec!["1"; 8_000].join("+"))]
+    #[case::selects("object".to_owned() + &".a".repeat(5_000))]
+    #[case::negations("-".repeat(16_000) + "x")]
+    #[case::conjunction(vec!["nope"; 2_700].join("&&"))]
+    #[case::too_long("1".repeat(20_000))]
+    #[case::unclosed("'".to_owned() + &"a".repeat(16_000))]
+    fn hostile_expressions_are_refused(#[case] source: String) {
+        compile(&source, &Environment::new(), &[]).unwrap_err();
+    }
+
+    #[rstest]
+    #[case::nested_loops(
+        "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, true)))"
+    )]
+    #[case::doubling(
+        "[object.s].map(a, a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a)"
+    )]
+    #[case::lists(
+        "[object.l].map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a+a+a+a+a+a+a+a).map(a, a.sort())"
+    )]
+    #[case::replace("object.s.replace('a', object.s).replace('a', object.s)")]
+    #[case::range("lists.range(9223372036854775807)")]
+    #[case::join("lists.range(900).map(x, object.s).join(object.s)")]
+    #[case::distinct("(object.l + object.l + object.l).distinct()")]
+    fn hostile_evaluations_are_stopped_by_the_cost(#[case] source: &str) {
+        let object = json!({"s": "a".repeat(4_000), "l": vec![1; 1_000]});
+        let text = "operation cancelled: actual cost limit exceeded";
+        assert_eq!(on_a_small_stack(source, &object), text);
+    }
+
+    #[test]
+    fn hostile_patterns_match_in_linear_time() {
+        let object = json!({"s": "a".repeat(30_000)});
+        assert_eq!(on_a_small_stack("object.s.matches('^(a+)+$')", &object), "true");
+        assert_eq!(on_a_small_stack("object.s.matches('(a*)*b')", &object), "false");
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_loop() {
+        let program = compile("lists.range(5000).all(x, x >= 0)", &Environment::new(), &[]);
+        let program = program.unwrap();
+        let interrupt = || true;
+        let bindings = Bindings::new().interrupt(&interrupt);
+        let error = program.evaluate(&bindings).result.unwrap_err();
+        assert_eq!(*error.failure(), Failure::Interrupted);
+    }
+
+    #[test]
+    fn what_is_not_known_comes_back_as_a_question() {
+        use super::super::authorizer::{Answer, Authorizer, ResourceAttributes, Subject};
+        struct Ignorant;
+        impl Authorizer for Ignorant {
+            fn decide(&self, _: &Question) -> Answer {
+                Answer::Unknown
+            }
+        }
+        let environment = Environment::new().with_authorizer();
+        let source =
+            "authorizer.group('apps').resource('deployments').check('get').allowed() || true";
+        let program = compile(source, &environment, &[Type::Bool]).unwrap();
+        let bindings = Bindings::new().authorizer(&Ignorant, ResourceAttributes::default());
+        let outcome = program.evaluate(&bindings);
+        let Some(Question::Resource { subject, resource, verb }) = outcome.question() else {
+            panic!("no question: {outcome:?}");
+        };
+        assert_eq!((subject, &*resource.group, &**verb), (&Subject::Requester, "apps", "get"));
+    }
+
+    #[test]
+    fn a_misspelt_name_is_suggested() {
+        let errors = compile("object.a.startWith('b')", &Environment::new(), &[]).unwrap_err();
+        assert_eq!(errors.problems[0].suggestion.as_deref(), Some("startsWith"));
+        let errors = compile("request.userinfo.username", &Environment::new(), &[]).unwrap_err();
+        assert_eq!(errors.problems[0].suggestion.as_deref(), Some("userInfo"));
+    }
+
+    #[test]
+    fn an_extension_is_called_and_charged_for() {
+        let upper = super::super::Extension {
+            name: "demo.upper",
+            args: vec![Type::String],
+            result: Type::String,
+            call: |args| Ok(Value::text(args[0].as_str().unwrap_or_default().to_uppercase())),
+            cost: |_| 7,
+        };
+        let environment = Environment::new().with_extension(Arc::new(upper));
+        let program = compile("demo.upper('a') == 'A'", &environment, &[Type::Bool]).unwrap();
+        let bindings = Bindings::new();
+        let outcome = program.evaluate(&bindings);
+        assert!(matches!(outcome.result, Ok(Value::Bool(true))));
+        assert_eq!(outcome.cost, 8);
+        compile("demo.upper('a')", &Environment::new(), &[]).unwrap_err();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_text_makes_it_panic(source in r#"[a-z0-9 .()\[\]{}'"?:!&|<>=+*/%,_\-]{0,40}"#) {
+            let object = json!({"a": {"b": [1, "x", null, {"c": 1.5}]}});
+            on_a_small_stack(&source, &object);
+        }
+
+        #[test]
+        fn no_mix_of_words_makes_it_panic(words in prop::collection::vec(prop::sample::select(vec![
+            "object", ".a", ".b", "[0]", "[?1]", ".?c", "(", ")", "[", "]", "{", "}", ":", ",", "?",
+            "1", "2u", "1.5", "'x'", "null", "true", "+", "-", "*", "==", "<", "in", "&&", "||", "!",
+            "has(", ".map(x, ", ".all(k, v, ", ".exists(x, ", ".orValue(", ".matches(", "size(",
+            "x", ".format(", ".sortBy(x, ", "optional.of(", ".optMap(x, ", "dyn(", "type(", "string(",
+        ]), 0..14)) {
+            let object = json!({"a": {"b": [1, "x", null, {"c": 1.5}]}});
+            on_a_small_stack(&words.concat(), &object);
+        }
+    }
+}
