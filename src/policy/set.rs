@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     cel::Extension,
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
-    directory::Directory,
+    directory::{Directory, File},
     document::{Document, Kind, MatchCondition, MatchResources, Spec, Tier},
     engine::Compiler,
     facts::{Facts, Question},
+    file,
     merge::Schemas,
     mutate::{self, Mutated},
     problem::Problem,
@@ -95,6 +96,17 @@ impl PolicySet {
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();
         Ok(set)
+    }
+
+    /// What the API server would refuse of a file's documents if each were created for itself, in
+    /// the order in which it would say so.
+    #[must_use]
+    pub fn problems(file: File<'_>, extensions: &[Arc<Extension>]) -> Vec<Problem> {
+        let (drafts, mut problems) = file::read(file.name, file.content);
+        for draft in drafts {
+            problems.extend(draft.check(&mut compiler(&draft.document, extensions)));
+        }
+        problems
     }
 
     /// What validating policies say of a request, or what must be known first.
