@@ -12,37 +12,17 @@ use ironward_e2e::{
     },
 };
 
-/// Cases in which our engine says something else. It has to become shorter: a case that agrees may not stay in it.
-const KNOWN_DIFFERENCES: [&str; 28] = [
-    "authz-request-resource",
-    "authz-reason",
-    "default-binding",
-    "example-sidecar",
-    "example-sidecar-patch",
-    "match-namespace-itself",
-    "match-equivalent-exclude",
-    "match-equivalent-binding",
-    "match-policies-are-exempt",
-    "apply-status",
-    "apply-scale",
-    "patch-empty-path",
-    "patch-no-value",
-    "patch-value-bytes",
-    "patch-prunes",
-    "patch-heals",
-    "patch-native-unknown",
-    "patch-native-type",
-    "mutate-params-kind",
-    "mutate-defaults-native",
-    "mutate-namespace-object",
-    "mutate-delete-condition",
-    "param-for-namespace",
-    "expr-syntax-several",
-    "vap-namespace",
-    "req-namespace-object-update",
-    "req-large-integers",
-    "var-authorizer-message-used",
+/// Cases in which our engine says something else, and why. A case that agrees may not stay here.
+const KNOWN_DIFFERENCES: [(&str, &str); 5] = [
+    // The API server decodes what a patch leaves of its own kinds into their Go types, and does the same with the patch of
+    // a webhook. A webhook has no such types; for kinds with a definition there is nothing to decode into.
+    ("patch-empty-path", DECODED),
+    ("patch-native-unknown", DECODED),
+    ("patch-native-type", DECODED),
+    ("req-large-integers", "the API server sends a webhook 1 for 1.0"),
+    ("expr-syntax-several", "CEL: the text between two tokens is part of the message"),
 ];
+const DECODED: &str = "the API server decodes its own kinds itself";
 
 #[test]
 fn the_recordings_are_what_the_api_server_says() {
@@ -114,23 +94,26 @@ fn every_answer_that_chance_can_give_is_recorded() {
 #[test]
 fn our_engine_says_what_the_api_server_says() {
     let recordings = judge::recordings().unwrap();
-    let (mut count, mut wrong, mut settled) = (0, Vec::new(), Vec::new());
-    for case in recordings.iter().flat_map(|topic| &topic.cases) {
-        count += 1;
+    let (mut agreeing, mut wrong, mut settled) = (0, Vec::new(), Vec::new());
+    let cases: Vec<_> = recordings.iter().flat_map(|topic| &topic.cases).collect();
+    for case in &cases {
         let lines = match engine::verdict(case) {
             Ok(verdict) => engine::disagreements(case, &verdict),
             Err(error) => vec![format!("{}: {error:#}", case.id)],
         };
-        match (lines.is_empty(), KNOWN_DIFFERENCES.contains(&case.id.as_str())) {
-            (true, true) => settled.push(case.id.as_str()),
-            (false, false) => wrong.extend(lines),
-            (true, false) | (false, true) => {}
+        let why = KNOWN_DIFFERENCES.iter().find(|(id, _)| *id == case.id);
+        match (lines.is_empty(), why) {
+            (true, None) => agreeing += 1,
+            (true, Some(_)) => settled.push(case.id.as_str()),
+            (false, None) => wrong.extend(lines),
+            (false, Some((id, why))) => println!("{id} differs: {why}"),
         }
     }
-    println!("{} of {count} cases agree", count - KNOWN_DIFFERENCES.len());
-    assert!(count >= 500, "only {count} cases are left");
+    println!("{agreeing} of {} cases agree", cases.len());
     assert!(wrong.is_empty(), "{} disagreements\n{}", wrong.len(), wrong.join("\n"));
     assert!(settled.is_empty(), "no difference any more: {settled:?}");
+    assert_eq!(agreeing + KNOWN_DIFFERENCES.len(), cases.len(), "a known difference is of no case");
+    assert!(agreeing >= 500, "only {agreeing} cases are left");
 }
 
 fn cases(topic: &Recordings) -> impl Iterator<Item = (&str, &Recording)> {

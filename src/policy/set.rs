@@ -98,15 +98,21 @@ impl PolicySet {
         Ok(set)
     }
 
-    /// What the API server would refuse of a file's documents if each were created for itself, in
-    /// the order in which it would say so.
-    #[must_use]
-    pub fn problems(file: File<'_>, extensions: &[Arc<Extension>]) -> Vec<Problem> {
+    /// A file's documents as the API server would store them if each were created for itself, or
+    /// what it would refuse of them, in the order in which it would say so.
+    pub fn check(
+        file: File<'_>,
+        extensions: &[Arc<Extension>],
+    ) -> Result<Vec<Document>, Vec<Problem>> {
         let (drafts, mut problems) = file::read(file.name, file.content);
-        for draft in drafts {
+        for draft in &drafts {
             problems.extend(draft.check(&mut compiler(&draft.document, extensions)));
         }
-        problems
+        if problems.is_empty() {
+            Ok(drafts.into_iter().map(|draft| draft.document).collect())
+        } else {
+            Err(problems)
+        }
     }
 
     /// What validating policies say of a request, or what must be known first.

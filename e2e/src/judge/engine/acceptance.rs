@@ -8,9 +8,14 @@ use serde_json::Value;
 pub(super) fn acceptance(document: &Value) -> Acceptance {
     let content = document.to_string();
     let file = File { name: "case.json", content: &content };
-    let problems = PolicySet::problems(file, &[]);
-    let refusal = (!problems.is_empty()).then(|| refusal(document, &problems));
-    Acceptance { refusal, ..Acceptance::default() }
+    match PolicySet::check(file, &[]) {
+        Ok(documents) => {
+            Acceptance { stored: documents.first().map(stored), ..Acceptance::default() }
+        }
+        Err(problems) => {
+            Acceptance { refusal: Some(refusal(document, &problems)), ..Acceptance::default() }
+        }
+    }
 }
 
 /// The API server answers with the first of these that there is: it serves no such kind, the JSON is of another type, it
@@ -75,7 +80,7 @@ fn cause(problem: &Problem) -> Cause {
 }
 
 /// The `spec` with its defaults, as JSON has it: without what is empty.
-pub(super) fn stored(document: &Document) -> Value {
+fn stored(document: &Document) -> Value {
     let spec = match &document.spec {
         Spec::ValidatingPolicy(spec) => serde_json::to_value(spec),
         Spec::MutatingPolicy(spec) => serde_json::to_value(spec),

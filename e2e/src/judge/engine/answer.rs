@@ -3,12 +3,11 @@
 use super::{
     super::recording::{Answer, Cause, Recording, Refusal, Request},
     facts::asked,
-    while_mutating,
+    server, while_mutating,
 };
 use anyhow::{Context, Result};
 use ironward::policy::{self, PolicySet, Schemas};
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 /// The answer of a set of policies.
 pub(super) fn answer(
@@ -33,18 +32,18 @@ pub(super) fn answer(
     let is_changed = mutated.object.is_some();
     review["name"] = name;
     review["object"] = match mutated.object {
-        Some(mutated) => completed(mutated, &object),
+        Some(mutated) => server::completed(mutated, request),
         None => object,
     };
     let seen = policy::Request::from_json(&review)?;
     let verdict = asked(case, request, |facts| set.validate(&seen, facts))?;
     let refusal = verdict.as_api_server(&seen).map(refusal);
     let object = (is_changed && refusal.is_none())
-        .then(|| reverted(review["object"].clone(), request))
+        .then(|| server::stored(reverted(review["object"].clone(), request), request))
         .filter(|object| Some(object) != request.object.as_ref());
     Ok(Answer {
         refusal,
-        warnings: sent(verdict.warnings.iter().map(policy::Warning::text)),
+        warnings: server::sent(verdict.warnings.iter().map(policy::Warning::text)),
         audit_annotations: verdict.api_server_annotations(),
         object,
     })
@@ -57,6 +56,10 @@ fn review(set: &PolicySet, request: &Request) -> Result<Value> {
     review["uid"] = json!("");
     review["requestKind"] = request.kind.clone();
     review["requestResource"] = request.resource.clone();
+    if request.kind["kind"] == "Namespace" {
+        // The recordings leave it out, as for all that is in no namespace.
+        review["namespace"] = json!(request.name);
+    }
     let text = |field: &str| request.resource[field].as_str().unwrap_or_default();
     let (group, version, resource) = (text("group"), text("version"), text("resource"));
     let has = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
@@ -98,17 +101,6 @@ fn reverted(mut object: Value, request: &Request) -> Value {
     object
 }
 
-/// What the API server fills in after the mutating policies; see `while_mutating`.
-fn completed(mut object: Value, before: &Value) -> Value {
-    for field in ["uid", "creationTimestamp", "name"] {
-        let value = &before["metadata"][field];
-        if object["metadata"][field].is_null() && !value.is_null() {
-            object["metadata"][field] = value.clone();
-        }
-    }
-    object
-}
-
 fn refusal(refusal: policy::Refusal) -> Refusal {
     let cause = |message| Cause { message, ..Cause::default() };
     Refusal {
@@ -117,35 +109,4 @@ fn refusal(refusal: policy::Refusal) -> Refusal {
         message: refusal.message,
         causes: refusal.causes.into_iter().map(cause).collect(),
     }
-}
-
-/// The warnings that the API server sends on, whether they are of its own policies or of a webhook: each once, none with
-/// control characters, and all of them cut short once they are too long together.
-fn sent(warnings: impl Iterator<Item = String>) -> Vec<String> {
-    const MOST: usize = 4 * 1024;
-    const MOST_OF_ONE: usize = 256;
-    let cut = |text: &str| text.chars().take(MOST_OF_ONE).collect::<String>();
-    let is_fit = |text: &String| !text.chars().any(char::is_control);
-    let (mut known, mut texts) = (HashSet::new(), Vec::new());
-    let (mut sent, mut written, mut truncating) = (Vec::new(), 0, false);
-    for text in warnings {
-        if (truncating && written >= MOST) || text.is_empty() || !known.insert(text.clone()) {
-            continue;
-        }
-        texts.push(text.clone());
-        let text = if truncating { cut(&text) } else { text };
-        if !is_fit(&text) {
-            continue;
-        }
-        let length = text.chars().count();
-        if truncating || written + length <= MOST {
-            written += length;
-            sent.push(text);
-        } else {
-            truncating = true;
-            sent = texts.iter().map(|text| cut(text)).filter(is_fit).collect();
-            written = sent.iter().map(|text| text.chars().count()).sum();
-        }
-    }
-    sent
 }

@@ -45,7 +45,7 @@ fn learn(
             let is_it = |object: &&Value| {
                 object["kind"] == "Namespace" && object["metadata"]["name"] == name.as_str()
             };
-            let found = case.given.iter().find(is_it).cloned();
+            let found = case.given.iter().chain(&request.old_object).find(is_it).cloned();
             known.namespaces.insert(name, found);
         }
         Question::ParamScope(kind) => {
@@ -99,6 +99,13 @@ fn selects(selector: &LabelSelector, labels: &Value) -> Result<bool> {
 /// What was recorded of the same question; one that the authorizer was not asked is a mistake of ours.
 fn decision(case: &Recording, request: &Request, question: &Authorization) -> Result<Decision> {
     let asked = review(request, question);
+    // To them the authorizer says yes before it looks at any rule, and gives no reason.
+    let of_masters = |groups: &Value| {
+        groups.as_array().is_some_and(|groups| groups.iter().any(|it| it == "system:masters"))
+    };
+    if of_masters(&asked["groups"]) {
+        return Ok(Decision { allowed: true, denied: false, reason: String::new(), error: None });
+    }
     let same = |spec: &Value| {
         asked.as_object().is_some_and(|asked| {
             asked.iter().all(|(field, value)| match value {

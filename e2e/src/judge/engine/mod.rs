@@ -6,9 +6,10 @@
 mod acceptance;
 mod answer;
 mod facts;
+mod server;
 
 use super::recording::{Acceptance, Answer, Recording, Request, differences};
-use acceptance::{acceptance, stored};
+use acceptance::acceptance;
 use anyhow::{Context, Result};
 use ironward::policy::{Directory, File, PolicySet, Schemas};
 use serde::Serialize;
@@ -26,21 +27,13 @@ pub struct Verdict {
 
 /// What our engine says to a case; an error if it needs to know what nobody asked the API server.
 pub fn verdict(case: &Recording) -> Result<Verdict> {
-    let mut acceptances: Vec<_> =
+    let acceptances: Vec<_> =
         case.documents.iter().map(|document| acceptance(&document.document)).collect();
     let taken: Vec<&Value> = (case.documents.iter().zip(&acceptances))
         .filter(|(_, acceptance)| acceptance.refusal.is_none())
         .map(|(document, _)| &document.document)
         .collect();
     let set = together(&taken)?;
-    for (document, acceptance) in case.documents.iter().zip(&mut acceptances) {
-        let name = |document: &Value| document["metadata"]["name"].clone();
-        let found = set.documents().iter().find(|found| {
-            document.document["kind"] == found.kind().to_string()
-                && name(&document.document) == found.metadata.name
-        });
-        acceptance.stored = found.map(stored);
-    }
     let schemas = SCHEMAS.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
     let answers = case
         .requests
