@@ -106,14 +106,14 @@ fn decision(case: &Recording, request: &Request, question: &Authorization) -> Re
     if of_masters(&asked["groups"]) {
         return Ok(Decision { allowed: true, denied: false, reason: String::new(), error: None });
     }
+    // What is empty need not be there.
+    let same_attributes = |theirs: &Value, ours: &Value| {
+        let mut ours = ours.as_object().into_iter().flatten();
+        ours.all(|(name, value)| theirs[name].as_str().unwrap_or_default() == value)
+    };
     let same = |spec: &Value| {
-        asked.as_object().is_some_and(|asked| {
-            asked.iter().all(|(field, value)| match value {
-                Value::Object(attributes) => attributes
-                    .iter()
-                    .all(|(name, value)| spec[field][name].as_str().unwrap_or_default() == value),
-                other => spec[field] == *other,
-            })
+        asked.as_object().into_iter().flatten().all(|(field, value)| {
+            spec[field] == *value || (value.is_object() && same_attributes(&spec[field], value))
         })
     };
     let access = case.access.iter().find(|access| same(&access.spec));

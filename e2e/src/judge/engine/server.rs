@@ -139,3 +139,32 @@ pub(super) fn sent(warnings: impl Iterator<Item = String>) -> Vec<String> {
     }
     sent
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_sent_once_and_without_control_characters() {
+        let warnings = ["one", "two\nlines", "one", ""].map(str::to_owned);
+        assert_eq!(sent(warnings.into_iter()), ["one"]);
+    }
+
+    #[test]
+    fn warnings_that_are_too_long_together_are_cut_short() {
+        let warnings = (0..20).map(|number| format!("{number:300}"));
+        let sent = sent(warnings);
+        assert_eq!(sent.len(), 16);
+        assert!(sent.iter().all(|text| text.len() == 256));
+    }
+
+    #[test]
+    fn what_the_schema_does_not_know_is_not_stored() {
+        let kind = json!({ "group": "judge.ironward.dev", "version": "v1", "kind": "Widget" });
+        let spec = json!({ "size": 1, "unknown": 2, "free": { "any": 3 }, "limits": { "a": "b" } });
+        let request = Request { kind, ..Request::default() };
+        let stored = stored(json!({ "metadata": { "annotations": null }, "spec": spec }), &request);
+        let spec = json!({ "size": 1, "free": { "any": 3 }, "limits": { "a": "b" } });
+        assert_eq!(stored, json!({ "metadata": {}, "spec": spec }));
+    }
+}
