@@ -12,6 +12,18 @@ use ironward_e2e::{
     },
 };
 
+/// Cases in which our engine says something else, and why. A case that agrees may not stay here.
+const KNOWN_DIFFERENCES: [(&str, &str); 5] = [
+    // The API server decodes what a patch leaves of its own kinds into their Go types, and does the same with the patch of
+    // a webhook. A webhook has no such types; for kinds with a definition there is nothing to decode into.
+    ("patch-empty-path", DECODED),
+    ("patch-native-unknown", DECODED),
+    ("patch-native-type", DECODED),
+    ("req-large-integers", "the API server sends a webhook 1 for 1.0"),
+    ("expr-syntax-several", "CEL: the text between two tokens is part of the message"),
+];
+const DECODED: &str = "the API server decodes its own kinds itself";
+
 #[test]
 fn the_recordings_are_what_the_api_server_says() {
     let committed = judge::recordings().unwrap();
@@ -78,16 +90,30 @@ fn every_answer_that_chance_can_give_is_recorded() {
     assert!(missing.is_empty(), "\n{}", missing.join("\n"));
 }
 
-/// Needs no API server. Compares nothing until `judge::engine` is filled in.
+/// Needs no API server.
 #[test]
 fn our_engine_says_what_the_api_server_says() {
-    let mut wrong = Vec::new();
-    for case in judge::recordings().unwrap().iter().flat_map(|topic| &topic.cases) {
-        if let Some(verdict) = engine::verdict(case) {
-            wrong.extend(engine::disagreements(case, &verdict));
+    let recordings = judge::recordings().unwrap();
+    let (mut agreeing, mut wrong, mut settled) = (0, Vec::new(), Vec::new());
+    let cases: Vec<_> = recordings.iter().flat_map(|topic| &topic.cases).collect();
+    for case in &cases {
+        let lines = match engine::verdict(case) {
+            Ok(verdict) => engine::disagreements(case, &verdict),
+            Err(error) => vec![format!("{}: {error:#}", case.id)],
+        };
+        let why = KNOWN_DIFFERENCES.iter().find(|(id, _)| *id == case.id);
+        match (lines.is_empty(), why) {
+            (true, None) => agreeing += 1,
+            (true, Some(_)) => settled.push(case.id.as_str()),
+            (false, None) => wrong.extend(lines),
+            (false, Some((id, why))) => println!("{id} differs: {why}"),
         }
     }
+    println!("{agreeing} of {} cases agree", cases.len());
     assert!(wrong.is_empty(), "{} disagreements\n{}", wrong.len(), wrong.join("\n"));
+    assert!(settled.is_empty(), "no difference any more: {settled:?}");
+    assert_eq!(agreeing + KNOWN_DIFFERENCES.len(), cases.len(), "a known difference is of no case");
+    assert!(agreeing >= 500, "only {agreeing} cases are left");
 }
 
 fn cases(topic: &Recordings) -> impl Iterator<Item = (&str, &Recording)> {

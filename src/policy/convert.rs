@@ -15,7 +15,7 @@ use super::{
         value::{List, Map as CelMap, Object},
     },
     json_patch::Operation,
-    merge::foreign::{as_foreign, foreign, null},
+    merge::foreign::{BYTES, as_foreign, bytes, foreign, null},
     problem::quoted,
 };
 
@@ -159,11 +159,17 @@ fn native(value: &Cel<'_>) -> Value {
     }
 }
 
+fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
 /// JSON as protobuf's `Value` has it: every number is a double.
 fn protobuf(value: Value) -> Result<Value, String> {
     if let Some((go_type, shown)) = as_foreign(&value) {
-        if go_type == UNSIGNED {
-            return Ok(number(shown.parse().unwrap_or_default()));
+        match go_type {
+            UNSIGNED => return Ok(number(shown.parse().unwrap_or_default())),
+            BYTES => return Ok(Value::String(base64(&bytes(shown)))),
+            _ => {}
         }
         return Err(format!("proto: invalid type: {go_type}"));
     }
@@ -191,7 +197,7 @@ fn json(value: &Cel<'_>) -> Result<Value, String> {
         Cel::Uint(value) => Value::String(value.to_string()),
         Cel::Double(value) => number(*value),
         Cel::String(text) => Value::String(text.to_string()),
-        Cel::Bytes(bytes) => Value::String(base64::engine::general_purpose::STANDARD.encode(bytes)),
+        Cel::Bytes(bytes) => Value::String(base64(bytes)),
         Cel::List(list) => list.iter().map(|item| json(&item)).collect::<Result<_, _>>()?,
         Cel::Map(map) => {
             let entries = map.entries().into_iter().map(|(key, value)| match key {
@@ -241,7 +247,7 @@ fn go_type<'v>(value: &'v Cel<'_>) -> &'v str {
         Cel::Double(_) => "types.Double",
         Cel::List(_) => "[]ref.Val",
         Cel::Map(_) => "map[ref.Val]ref.Val",
-        Cel::Bytes(_) => "[]uint8",
+        Cel::Bytes(_) => BYTES,
         Cel::Duration(_) => "time.Duration",
         Cel::Timestamp(_) => "time.Time",
         other => other.type_name(),
@@ -273,6 +279,9 @@ fn shown(value: &Cel<'_>) -> String {
         Cel::String(text) => text.to_string(),
         Cel::List(list) => {
             format!("[{}]", list.iter().map(|item| shown(&item)).collect::<Vec<_>>().join(" "))
+        }
+        Cel::Bytes(bytes) => {
+            format!("[{}]", bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(" "))
         }
         Cel::Map(map) => {
             let entries = map.entries().into_iter();

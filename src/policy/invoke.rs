@@ -41,7 +41,7 @@ impl Invoked<'_> {
         let inputs = Inputs {
             request: &self.request,
             variable: Some(&variable),
-            params: self.invocation.param,
+            params: self.invocation.param.as_deref(),
             namespace: None,
             authorizer: Some(&decisions),
         };
@@ -53,8 +53,11 @@ impl Invoked<'_> {
         let schema = self.schemas.kind(kind.group, kind.version, kind.name);
         let mut changed = match mutation {
             Mutation::Apply(expression) => {
-                let schema = schema.ok_or_else(|| unknown_kind(&self.request))?;
+                if schema.is_none() && !self.request.is_for_scale() {
+                    return Err(unknown_kind(&self.request));
+                }
                 let mut configuration = self.evaluated(expression, convert::configuration)?;
+                let schema = schema.ok_or_else(unpublished_scale)?;
                 for key in ["apiVersion", "kind"] {
                     configuration[key] = object.get(key).cloned().unwrap_or_default();
                 }
@@ -91,7 +94,7 @@ impl Invoked<'_> {
         let inputs = Inputs {
             request: &self.request,
             variable: Some(&variable),
-            params: self.invocation.param,
+            params: self.invocation.param.as_deref(),
             namespace: namespace.as_ref(),
             authorizer: Some(&decisions),
         };
@@ -129,6 +132,13 @@ fn unknown_kind(request: &Request<'_>) -> Fault {
         ),
         Reason::ServiceUnavailable,
     )
+}
+
+/// The group of `/scale` is there, but does not publish the kind.
+fn unpublished_scale() -> Fault {
+    let text = "error applying patch: failed to convert patch object to typed object: \
+                no corresponding type for autoscaling/v1, Kind=Scale";
+    Fault::Error(text.to_owned())
 }
 
 /// A patch must leave something that can be read.

@@ -5,6 +5,9 @@
 //! it calls, to the version that the webhook's registration names: `resource` is that version and
 //! `requestResource` the one asked for. So a rule matches `resource`, and `Exact` matches only
 //! requests that were not converted. Registrations must name the versions that the rules name.
+//!
+//! What needs no conversion needs no such help: a rule that excludes, and a rule of a binding, hold for
+//! the request as it was asked for, in any version if `Equivalent`. (Upstream: in any that is served.)
 
 use super::{
     document::{MatchResources, ResourceRule},
@@ -55,13 +58,28 @@ impl Matcher {
         }
     }
 
-    /// What is cheap is asked first; no answer depends on the order.
+    /// Of a policy. What is cheap is asked first; no answer depends on the order.
     pub(crate) fn matches(&self, request: &Request<'_>, facts: &dyn Facts) -> Matched {
-        if self.exact && request.resource != request.request_resource {
+        if request.is_about_policies()
+            || (self.exact && request.resource != request.request_resource)
+        {
             return Matched::No;
         }
-        let ruled = |rules: &[Rule]| rules.iter().any(|rule| rule.matches(request));
-        if ruled(&self.excluded) || !(self.rules.is_empty() || ruled(&self.rules)) {
+        let is_ruled = self.rules.iter().any(|rule| rule.matches(request, request.resource, true));
+        self.matches_ruled(request, facts, is_ruled)
+    }
+
+    /// Of a binding, whose policy has been matched already.
+    pub(crate) fn matches_as_asked(&self, request: &Request<'_>, facts: &dyn Facts) -> Matched {
+        self.matches_ruled(request, facts, self.is_ruled_as_asked(&self.rules, request))
+    }
+
+    fn is_ruled_as_asked(&self, rules: &[Rule], request: &Request<'_>) -> bool {
+        rules.iter().any(|rule| rule.matches(request, request.request_resource, self.exact))
+    }
+
+    fn matches_ruled(&self, request: &Request<'_>, facts: &dyn Facts, is_ruled: bool) -> Matched {
+        if self.is_ruled_as_asked(&self.excluded, request) || !(self.rules.is_empty() || is_ruled) {
             return Matched::No;
         }
         if !self.objects.is_empty()
@@ -118,13 +136,14 @@ impl Rule {
         }
     }
 
-    fn matches(&self, request: &Request<'_>) -> bool {
-        let Versioned { group, version, name } = request.resource;
+    /// `is_exact`: in this version, not in any.
+    fn matches(&self, request: &Request<'_>, resource: Versioned<'_>, is_exact: bool) -> bool {
+        let Versioned { group, version, name } = resource;
         let operation: &'static str = request.operation.into();
         self.matches_scope(request)
             && any(&self.operations, operation)
             && any(&self.groups, group)
-            && any(&self.versions, version)
+            && (!is_exact || any(&self.versions, version))
             && self.resources.iter().any(|(resource, sub)| {
                 (resource == "*" || resource == name) && (sub == "*" || sub == request.sub_resource)
             })
@@ -258,6 +277,44 @@ mod tests {
             raw["resource"] = raw["requestResource"].clone();
         };
         assert_eq!(matched(rule, namespace), Matched::Yes);
+    }
+
+    #[rstest]
+    #[case::as_asked("Exact", "v1", Matched::Yes)]
+    #[case::as_converted("Exact", "v1alpha1", Matched::No)]
+    #[case::equivalent("Equivalent", "v1alpha1", Matched::Yes)]
+    fn a_binding_is_matched_as_asked(
+        #[case] policy: &str,
+        #[case] version: &str,
+        #[case] want: Matched,
+    ) {
+        let mut raw = create();
+        raw["requestResource"]["version"] = json!("v1");
+        let mut rule = resources("apiVersions", json!([version]));
+        rule["matchPolicy"] = json!(policy);
+        let matcher = Matcher::new(&serde_json::from_value(rule).unwrap());
+        let request = Request::from_json(&raw).unwrap();
+        assert_eq!(matcher.matches_as_asked(&request, &KnownFacts::default()), want);
+    }
+
+    #[rstest]
+    #[case::equivalent("Equivalent", Matched::No)]
+    #[case::exact("Exact", Matched::Yes)]
+    fn what_is_excluded_is_excluded_in_any_version(#[case] policy: &str, #[case] want: Matched) {
+        let mut rule = resources("matchPolicy", json!(policy));
+        rule["excludeResourceRules"] = json!([{"operations": ["*"], "apiGroups": ["*"],
+            "apiVersions": ["v1"], "resources": ["*"]}]);
+        assert_eq!(matched(rule, |_| {}), want);
+    }
+
+    #[test]
+    fn no_policy_can_lock_out_the_policies() {
+        let policies = |raw: &mut Value| {
+            raw["requestResource"] = json!({"group": "admissionregistration.k8s.io",
+                "version": "v1", "resource": "validatingadmissionpolicies"});
+            raw["resource"] = raw["requestResource"].clone();
+        };
+        assert_eq!(matched(json!({}), policies), Matched::No);
     }
 
     #[test]

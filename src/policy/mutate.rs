@@ -13,7 +13,7 @@ use super::{
     invoke::{Fault, Invoked},
     merge::Schemas,
     plan::{Key, Plan},
-    request::Request,
+    request::{Operation, Request},
     verdict::{Reason, Refusal},
 };
 
@@ -92,6 +92,10 @@ pub(crate) fn mutate(
     request: &Request<'_>,
     facts: &dyn Facts,
 ) -> Result<Mutated, Vec<Question>> {
+    if request.operation == Operation::Delete {
+        // There is nothing to change, and not even the conditions are asked.
+        return Ok(Mutated::default());
+    }
     let mut reinvocation = Reinvocation::default();
     let first = pass(policies, schemas, request, facts, &mut reinvocation, false)?;
     let Some(object) = first.object.filter(|_| first.denials.is_empty()) else {

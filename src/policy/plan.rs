@@ -1,6 +1,8 @@
 //! Which mutating policies are invoked on a request, with which bindings and params: decided before any
 //! of them changes the object.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
@@ -13,6 +15,31 @@ use super::{
     verdict::Reason,
 };
 
+/// The groups that Kubernetes' own client knows.
+const NATIVE: [&str; 21] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "extensions",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
 /// A policy, a binding, and the name and namespace of a param.
 pub(crate) type Key = (String, String, Option<(String, String)>);
 
@@ -20,7 +47,7 @@ pub(crate) type Key = (String, String, Option<(String, String)>);
 pub(crate) struct Invocation<'a> {
     pub policy: &'a MutatingPolicy,
     pub binding: &'a Binding,
-    pub param: Option<&'a Value>,
+    pub param: Option<Cow<'a, Value>>,
 }
 
 impl Invocation<'_> {
@@ -29,7 +56,7 @@ impl Invocation<'_> {
             let value = param.get("metadata").and_then(|metadata| metadata.get(key));
             value.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
-        let param = self.param.map(|param| (of(param, "name"), of(param, "namespace")));
+        let param = self.param.as_deref().map(|param| (of(param, "name"), of(param, "namespace")));
         (self.policy.policy.name.clone(), self.binding.name.clone(), param)
     }
 }
@@ -64,7 +91,7 @@ impl<'a> Plan<'a> {
         let mut invocations = Vec::new();
         for binding in &definition.bindings {
             if let Some(matcher) = &binding.matcher {
-                let matched = matcher.matches(self.request, self.facts);
+                let matched = matcher.matches_as_asked(self.request, self.facts);
                 if !self.is_matched(definition, Some(binding), matched) {
                     continue;
                 }
@@ -78,7 +105,7 @@ impl<'a> Plan<'a> {
                 Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
                     policy,
                     binding,
-                    param,
+                    param: param.map(shown),
                 })),
                 Err(missing) => self.missing(definition, Some(binding), missing),
             }
@@ -113,6 +140,21 @@ impl<'a> Plan<'a> {
             }
         }
     }
+}
+
+/// Mutating policies get a param of Kubernetes' own kinds as its client holds it: without `apiVersion`
+/// and `kind`.
+fn shown(param: &Value) -> Cow<'_, Value> {
+    let api_version = param.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if !NATIVE.contains(&group) {
+        return Cow::Borrowed(param);
+    }
+    let mut shown = param.clone();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.retain(|name, _| name != "apiVersion" && name != "kind");
+    }
+    Cow::Owned(shown)
 }
 
 impl Invocation<'_> {

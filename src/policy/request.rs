@@ -102,6 +102,26 @@ impl<'a> Request<'a> {
         (kind.group, kind.version, kind.name) == ("", "v1", "Namespace")
     }
 
+    /// Whether the request is for `/scale`, whatever it scales.
+    #[must_use]
+    pub fn is_for_scale(&self) -> bool {
+        let kind = self.kind;
+        (kind.group, kind.version, kind.name) == ("autoscaling", "v1", "Scale")
+    }
+
+    /// Whether the request is for a policy or a binding, which no policy may lock out.
+    #[must_use]
+    pub fn is_about_policies(&self) -> bool {
+        const POLICIES: [&str; 4] = [
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+        ];
+        let resource = self.request_resource;
+        resource.group == "admissionregistration.k8s.io" && POLICIES.contains(&resource.name)
+    }
+
     /// The name of the namespace that `namespaceObject` shows, if there is one.
     #[must_use]
     pub fn object_namespace(&self) -> Option<&'a str> {

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     cel::Extension,
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
-    directory::Directory,
+    directory::{Directory, File},
     document::{Document, Kind, MatchCondition, MatchResources, Spec, Tier},
     engine::Compiler,
     facts::{Facts, Question},
+    file,
     merge::Schemas,
     mutate::{self, Mutated},
     problem::Problem,
@@ -95,6 +96,23 @@ impl PolicySet {
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();
         Ok(set)
+    }
+
+    /// A file's documents as the API server would store them if each were created for itself, or
+    /// what it would refuse of them, in the order in which it would say so.
+    pub fn check(
+        file: File<'_>,
+        extensions: &[Arc<Extension>],
+    ) -> Result<Vec<Document>, Vec<Problem>> {
+        let (drafts, mut problems) = file::read(file.name, file.content);
+        for draft in &drafts {
+            problems.extend(draft.check(&mut compiler(&draft.document, extensions)));
+        }
+        if problems.is_empty() {
+            Ok(drafts.into_iter().map(|draft| draft.document).collect())
+        } else {
+            Err(problems)
+        }
     }
 
     /// What validating policies say of a request, or what must be known first.

@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         let matched = binding
             .matcher
             .as_ref()
-            .map_or(Matched::Yes, |it| it.matches(self.request, self.facts));
+            .map_or(Matched::Yes, |it| it.matches_as_asked(self.request, self.facts));
         match matched {
             Matched::Yes => {}
             Matched::No => return,

@@ -29,9 +29,7 @@ pub(crate) fn metadata(metadata: &Metadata) -> Vec<FieldError> {
     {
         errors.push(FieldError::invalid(&at, &metadata.name, &message));
     }
-    if !metadata.namespace.is_empty() {
-        errors.push(FieldError::forbidden(&path.child("namespace"), "not allowed on this type"));
-    }
+    // A namespace does no harm: the API server takes it off what is in none.
     errors.extend(labels(&metadata.labels, &path.child("labels")));
     errors.extend(annotations(&metadata.annotations, &path.child("annotations")));
     let at = path.child("finalizers");
@@ -98,7 +96,6 @@ mod tests {
             paths,
             [
                 "metadata.name",
-                "metadata.namespace",
                 "metadata.labels",
                 "metadata.labels",
                 "metadata.annotations",

@@ -17,6 +17,15 @@ pub(crate) fn null() -> Value {
     foreign("structpb.NullValue", "NULL_VALUE")
 }
 
+/// Go's type of bytes.
+pub(crate) const BYTES: &str = "[]uint8";
+
+/// The bytes that Go prints like this: `[120 121]`.
+pub(crate) fn bytes(shown: &str) -> Vec<u8> {
+    let numbers = shown.trim_matches(['[', ']']).split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
 /// The Go type, and how Go prints the value.
 pub(crate) fn as_foreign(value: &Value) -> Option<(&str, &str)> {
     value.as_str()?.strip_prefix(MARK)?.split_once(MARK)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::foreign::as_foreign;
+use super::foreign::{BYTES, as_foreign, bytes};
 use crate::policy::problem::quoted;
 
 /// `%T`.
@@ -46,6 +46,10 @@ pub(super) fn go_quoted(value: &Value) -> String {
     match as_foreign(value) {
         // An enumeration's number.
         Some(("structpb.NullValue", _)) => return "0".to_owned(),
+        Some((BYTES, shown)) => {
+            let bytes: Vec<_> = bytes(shown).iter().map(|byte| format!("{byte:#x}")).collect();
+            return format!("[]byte{{{}}}", bytes.join(", "));
+        }
         Some((_, shown)) => return shown.to_owned(),
         None => {}
     }

@@ -1,12 +1,20 @@
-//! THE SEAM: our own engine, asked what the API server was asked.
+//! Our own engine, asked what the API server was asked.
 //!
-//! [`verdict`] is the one function to fill in: it gets a recording, of which it may read everything but the answers
-//! (`acceptance`, `answers`), and says what `ironward::policy` makes of it. As long as it returns `None`, nothing is
-//! compared. [`disagreements`] does the comparing and needs no change.
+//! [`verdict`] gets a recording, of which it reads everything but the answers (`acceptance`, `answers`), and says what
+//! `ironward::policy` makes of it; [`disagreements`] compares that with the answers.
+
+mod acceptance;
+mod answer;
+mod facts;
+mod server;
 
 use super::recording::{Acceptance, Answer, Recording, Request, differences};
+use acceptance::acceptance;
+use anyhow::{Context, Result};
+use ironward::policy::{Directory, File, PolicySet, Schemas};
 use serde::Serialize;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// What an engine says to one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,10 +25,48 @@ pub struct Verdict {
     pub answers: Vec<Answer>,
 }
 
-/// What our engine says to a case; none while there is no engine to ask.
-#[must_use]
-pub fn verdict(_case: &Recording) -> Option<Verdict> {
-    None
+/// What our engine says to a case; an error if it needs to know what nobody asked the API server.
+pub fn verdict(case: &Recording) -> Result<Verdict> {
+    let acceptances: Vec<_> =
+        case.documents.iter().map(|document| acceptance(&document.document)).collect();
+    let taken: Vec<&Value> = (case.documents.iter().zip(&acceptances))
+        .filter(|(_, acceptance)| acceptance.refusal.is_none())
+        .map(|(document, _)| &document.document)
+        .collect();
+    let set = together(&taken)?;
+    let schemas = SCHEMAS.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
+    let answers = case
+        .requests
+        .iter()
+        .map(|exchange| answer::answer(&set, schemas, case, &exchange.request))
+        .collect::<Result<_>>()?;
+    Ok(Verdict { acceptances, answers })
+}
+
+static SCHEMAS: LazyLock<Result<Schemas>> = LazyLock::new(|| {
+    let native: Vec<Value> = serde_saphyr::from_multiple(include_str!("native.yaml"))
+        .context("native.yaml is no YAML")?;
+    Ok(Schemas::from_crds(super::kinds()?.iter().chain(&native)))
+});
+
+/// All documents that were taken. The API server takes a binding of a policy that is not there, a directory does not.
+fn together(taken: &[&Value]) -> Result<PolicySet> {
+    let is_bound = |document: &&&Value| {
+        let kind = document["kind"].as_str().unwrap_or_default();
+        kind.strip_suffix("Binding").is_none_or(|of| {
+            taken.iter().any(|policy| {
+                policy["kind"] == of && policy["metadata"]["name"] == document["spec"]["policyName"]
+            })
+        })
+    };
+    let texts: Vec<_> = taken.iter().filter(is_bound).map(ToString::to_string).collect();
+    let content = texts.join("\n---\n");
+    let files = [File { name: "case.yaml", content: &content }];
+    let directory = Directory { user: &files, ..Directory::default() };
+    PolicySet::compile(&directory, &[]).map_err(|problems| {
+        let lines: Vec<_> = problems.into_iter().map(|it| it.field + ": " + &it.message).collect();
+        anyhow::anyhow!("taken one by one, but not together: {}", lines.join(", "))
+    })
 }
 
 /// The object as mutating policies see it: on a create the API server gives it uid, time and name only after them.
