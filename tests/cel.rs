@@ -2,6 +2,13 @@
 //!
 //! The format is in `cel/README.md`, beside the vectors.
 
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on fails"
+)]
+
 use ironward::policy::cel::{
     Bindings, Budget, Environment, MATCH_CONDITIONS_BUDGET, Program, RUNTIME_BUDGET, Type, Value,
     authorizer::{Answer, Authorizer, Decision, Question, ResourceAttributes, Subject},

@@ -1,5 +1,12 @@
 //! A set of policies as its callers meet it: files in, verdicts, patches, questions and rules out.
 
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on fails"
+)]
+
 use std::sync::Arc;
 
 use ironward::policy::{

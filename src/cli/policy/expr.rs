@@ -128,13 +128,10 @@ impl Facts {
         let environment = Environment::new();
         let environment =
             if args.params.is_some() { environment.with_params() } else { environment };
-        let request = match document_or_empty(args.request.as_deref())? {
-            Json::Null => Json::Null,
-            request => cel::shape::request(&request),
-        };
-        let namespace = match file(&args.namespace)? {
-            Json::Null => Json::Null,
-            namespace => cel::shape::namespace(&namespace),
+        let request = cel::shape::request(&document_or_empty(args.request.as_deref())?);
+        let namespace = match &args.namespace {
+            Some(path) => cel::shape::namespace(&document(path)?),
+            None => Json::Null,
         };
         Ok(Self {
             environment,
@@ -187,11 +184,13 @@ impl Answer {
     fn as_text(&self) -> String {
         match self {
             Self::Refused(errors) => {
-                let helps =
-                    errors.problems.iter().filter_map(|problem| problem.suggestion.as_ref());
-                let helps: String =
-                    helps.map(|help| format!("\nhelp   did you mean {help}?")).collect();
-                format!("error  {errors}{helps}")
+                let mut text = format!("error  {errors}");
+                for meant in
+                    errors.problems.iter().filter_map(|problem| problem.suggestion.as_ref())
+                {
+                    text.extend(["\nhelp   did you mean ", meant, "?"]);
+                }
+                text
             }
             Self::Evaluated { static_type, result, cost } => {
                 let (title, result) = match result {
@@ -233,7 +232,7 @@ impl Answer {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().flat_map(|line| ["  ", line, "\n"]).collect()
 }
 
 fn document_or_empty(path: Option<&Path>) -> Result<Json, Error> {
