@@ -2,6 +2,11 @@
 //!
 //! The format is in `cel/README.md`, beside the vectors.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a vector or fixture that cannot be read must fail the test"
+)]
+
 use ironward::policy::cel::{
     Bindings, Budget, Environment, MATCH_CONDITIONS_BUDGET, Program, RUNTIME_BUDGET, Type, Value,
     authorizer::{Answer, Authorizer, Decision, Question, ResourceAttributes, Subject},
@@ -266,12 +271,11 @@ fn place(context: &str) -> Place {
 fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
     let place = place(vector["context"].as_str().unwrap_or("any"));
     let inline;
-    let fixture = match &vector["bindings"] {
-        Json::String(name) => &fixtures.0[name],
-        other => {
-            inline = Fixture::new(other);
-            &inline
-        }
+    let fixture = if let Json::String(name) = &vector["bindings"] {
+        &fixtures.0[name]
+    } else {
+        inline = Fixture::new(&vector["bindings"]);
+        &inline
     };
     let mut environment = Environment::new();
     if vector["params"] == json!(true) {
@@ -415,10 +419,12 @@ fn encode(value: &Value<'_>) -> Json {
 }
 
 fn opaque_text(opaque: &Opaque) -> String {
-    match opaque {
-        Opaque::Quantity(_, true) => "*cel.Quantity".to_owned(),
-        Opaque::Format(_) => "cel.Format".to_owned(),
-        other => other.describe(),
+    if matches!(opaque, Opaque::Quantity(_, true)) {
+        "*cel.Quantity".to_owned()
+    } else if matches!(opaque, Opaque::Format(_)) {
+        "cel.Format".to_owned()
+    } else {
+        opaque.describe()
     }
 }
 
