@@ -32,7 +32,7 @@ func generate(args []string) error {
 		"generated-overloads":   overloads,
 	}
 	for name, lines := range lists {
-		text := "# Written by `cel-oracle generate`: edit the tables there, not this file.\n#! bindings=values\n" + strings.Join(lines, "\n") + "\n"
+		text := "# Written by `cel-oracle generate`: edit the tables there, not this file.\n" + strings.Join(lines, "\n") + "\n"
 		if err := os.WriteFile(filepath.Join(*dir, "expressions", name+".txt"), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -204,7 +204,8 @@ func generateOverloads() ([]string, error) {
 		}
 	}
 	sort.Strings(names)
-	var lines []string
+	// The authorizer of these bindings has something to say.
+	lines := []string{"#! bindings=values"}
 	for _, name := range names {
 		overloads := slices.Clone(functions[name].OverloadDecls())
 		slices.SortFunc(overloads, func(a, b *decls.OverloadDecl) int { return strings.Compare(a.ID(), b.ID()) })

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -20,6 +21,8 @@ type judge struct {
 	// composed has no variables; compilers with variables are stateful and made per request.
 	composed *plugincel.CompositedCompiler
 	inputs   map[string]*input
+	// timeout ends an evaluation, if set: cel-go's tracking of cost is quadratic in the length of a loop.
+	timeout time.Duration
 }
 
 func newJudge(fixtures Fixtures) (*judge, error) {
@@ -35,55 +38,65 @@ func newComposed() (*plugincel.CompositedCompiler, error) {
 	return plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(release))
 }
 
-func (j *judge) answer(r Request) (answer Answer) {
+// answer compiles and evaluates once.
+func (j *judge) answer(r Request) Answer { return j.answers(r, func(Answer) bool { return false }) }
+
+// answers compiles once and evaluates as long as it is told to go on; the first answer is the one given.
+func (j *judge) answers(r Request, more func(Answer) bool) (answer Answer) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			answer = Answer{ID: r.ID, Panic: fmt.Sprint(cause)}
+			answer = Answer{Panic: fmt.Sprint(cause)}
 		}
+		answer.ID = r.ID
 	}()
-	answer, err := j.judge(r)
-	answer.ID = r.ID
+	question, answer, err := j.prepare(r)
 	if err != nil {
-		answer.BadRequest = err.Error()
+		return Answer{BadRequest: err.Error()}
+	}
+	if answer.CompileError != "" {
+		return answer
+	}
+	compiled := answer
+	answer = question.evaluate(compiled)
+	for next := answer; more(next); {
+		next = question.evaluate(compiled)
 	}
 	return answer
 }
 
-func (j *judge) judge(r Request) (answer Answer, err error) {
+// question is a request that compiled, and all that its evaluation needs.
+type question struct {
+	request  Request
+	where    place
+	in       *input
+	result   plugincel.CompilationResult
+	composed *plugincel.CompositedCompiler
+	timeout  time.Duration
+}
+
+func (j *judge) prepare(r Request) (question, Answer, error) {
 	name := r.Context
 	if name == "" {
 		name = "any"
 	}
-	where, known := places[name]
-	if !known {
-		return answer, fmt.Errorf("no context %q", name)
+	q, answer := question{request: r, timeout: j.timeout}, Answer{}
+	var known bool
+	if q.where, known = places[name]; !known {
+		return q, answer, fmt.Errorf("no context %q", name)
 	}
-	compiler, composed, variables, err := j.compiler(r, where)
+	compiler, composed, variables, err := j.compiler(r, q.where)
 	if err != nil {
-		return answer, err
+		return q, answer, err
 	}
-	answer.Variables = variables
-
-	result := compiler.CompileCELExpression(expression{r.Expr, where.returns}, where.declarations(r.Params), environment.StoredExpressions)
-	if result.Error != nil {
-		answer.CompileError = result.Error.Error()
-		return answer, nil
+	q.composed, answer.Variables = composed, variables
+	q.result = compiler.CompileCELExpression(expression{r.Expr, q.where.returns}, q.where.declarations(r.Params), environment.StoredExpressions)
+	if q.result.Error != nil {
+		answer.CompileError = q.result.Error.Error()
+		return q, answer, nil
 	}
-	answer.StaticType = result.OutputType.String()
-
-	in, err := j.input(r)
-	if err != nil {
-		return answer, err
-	}
-	ctx := context.Background()
-	if composed != nil {
-		ctx = composed.CreateContext(ctx)
-	}
-	j.evaluate(ctx, r, where, in, result, &answer)
-	if where.mutation != noMutation && answer.Error == "" {
-		mutate(ctx, where, in, result, &answer)
-	}
-	return answer, nil
+	answer.StaticType = q.result.OutputType.String()
+	q.in, err = j.input(r)
+	return q, answer, err
 }
 
 // compiler picks the compiler of the place. With variables it is a fresh one that knows them.
@@ -114,23 +127,38 @@ func (j *judge) compiler(r Request, where place) (plugincel.Compiler, *plugincel
 }
 
 // evaluate runs the one expression with the budget of its place; the cost is what the budget lost.
-func (j *judge) evaluate(ctx context.Context, r Request, where place, in *input, result plugincel.CompilationResult, answer *Answer) {
-	budget := where.budget
-	if r.Budget != 0 {
-		budget = r.Budget
+func (q question) evaluate(compiled Answer) (answer Answer) {
+	answer = compiled
+	ctx := context.Background()
+	if q.timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, q.timeout)
+		defer cancel()
+		defer func() { answer.TimedOut = limited.Err() != nil }()
+		ctx = limited
 	}
-	evaluator := plugincel.NewCondition([]plugincel.CompilationResult{result})
-	results, remaining, err := evaluator.ForInput(ctx, in.attributes, in.request, in.optional(where, r), in.namespace(where), budget)
+	if q.composed != nil {
+		ctx = q.composed.CreateContext(ctx)
+	}
+	budget := q.where.budget
+	if q.request.Budget != 0 {
+		budget = q.request.Budget
+	}
+	evaluator := plugincel.NewCondition([]plugincel.CompilationResult{q.result})
+	results, remaining, err := evaluator.ForInput(ctx, q.in.attributes, q.in.request, q.in.optional(q.where, q.request), q.in.namespace(q.where), budget)
 	if err != nil {
 		answer.Error = err.Error()
 		answer.OutOfBudget = true
-		return
+		return answer
 	}
 	cost := budget - remaining
 	answer.Cost = &cost
 	if results[0].Error != nil {
 		answer.Error = results[0].Error.Error()
-		return
+		return answer
 	}
 	answer.Value = encodeValue(results[0].EvalResult)
+	if q.where.mutation != noMutation {
+		mutate(ctx, q.where, q.in, q.result, &answer)
+	}
+	return answer
 }

@@ -7,7 +7,9 @@ import (
 
 // Request is one question: an expression, where it stands in a policy, and what its variables are bound to.
 type Request struct {
-	ID      string `json:"id,omitempty"`
+	ID string `json:"id,omitempty"`
+	// Name says where the request comes from, if it is from elsewhere.
+	Name    string `json:"name,omitempty"`
 	Expr    string `json:"expr"`
 	Context string `json:"context,omitempty"`
 	// Params says that the policy has a paramKind, so that `params` is declared.
@@ -19,8 +21,6 @@ type Request struct {
 	Authorizer *AuthorizerTable `json:"authorizer,omitempty"`
 	// Budget replaces the API server's cost budget of the context.
 	Budget int64 `json:"budget,omitempty"`
-	// Unordered marks a value that depends on the order in which Go walks a map.
-	Unordered bool `json:"unordered,omitempty"`
 }
 
 // Variable is one entry of a policy's spec.variables.
@@ -50,11 +50,15 @@ type Answer struct {
 	// OutOfBudget: the budget is spent, so the API server evaluates no further expression of the policy; no cost is known.
 	OutOfBudget bool   `json:"outOfBudget,omitempty"`
 	Cost        *int64 `json:"cost,omitempty"`
+	// CostRange stands instead of Cost where it depends on the order in which Go walks a map: the least and the most.
+	CostRange []int64 `json:"costRange,omitempty"`
 	// Patched is the object after a JSONPatch; Configuration is what an ApplyConfiguration would merge into it, by the
 	// schema of its kind; PatchError says why there is neither.
 	Patched       json.RawMessage `json:"patched,omitempty"`
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 	PatchError    string          `json:"patchError,omitempty"`
+	// TimedOut: the evaluation was ended by -timeout, the answer means nothing.
+	TimedOut bool `json:"timedOut,omitempty"`
 	// Panic: Kubernetes itself crashes here; a good engine refuses the expression instead.
 	Panic string `json:"panic,omitempty"`
 	// BadRequest: the question itself cannot be read.

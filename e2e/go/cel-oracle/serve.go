@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // serve answers requests on stdin, one a line, until stdin ends. Each answer is flushed at once.
 func serve(args []string) error {
 	flags := flag.NewFlagSet("oracle", flag.ContinueOnError)
 	dir := flags.String("bindings", "", "directory of named bindings")
+	timeout := flags.Duration("timeout", 10*time.Second, "end an evaluation after this long")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -27,6 +29,7 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
+	judge.timeout = *timeout
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	out := bufio.NewWriter(os.Stdout)
 	for {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apimachinery/pkg/api/resource"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
 	"k8s.io/apiserver/pkg/cel/mutation"
@@ -43,6 +44,8 @@ func encodeValue(v ref.Val) *Value {
 		return one("duration", strconv.FormatInt(int64(v.Duration), 10))
 	case types.Timestamp:
 		return one("timestamp", v.UTC().Format(time.RFC3339Nano))
+	case *types.Err:
+		return one("error", v.Error())
 	case *types.Type:
 		return one("type", v.TypeName())
 	case *types.Optional:
@@ -67,10 +70,12 @@ func encodeValue(v ref.Val) *Value {
 	case apiservercel.URL:
 		return opaque(v, v.URL.String())
 	case apiservercel.Quantity:
-		return opaque(v, v.Quantity.String())
+		return opaque(v, canonical(*v.Quantity))
 	case apiservercel.Semver:
 		return opaque(v, v.Version.String())
 	case *apiservercel.Format:
+		return opaque(v, v.Name)
+	case apiservercel.Format:
 		return opaque(v, v.Name)
 	case traits.Lister:
 		list := []any{}
@@ -85,6 +90,12 @@ func encodeValue(v ref.Val) *Value {
 		return opaque(v, text)
 	}
 	return opaque(v, fmt.Sprintf("%T", v))
+}
+
+// canonical forgets how a quantity was written: adding nothing drops the text that it remembers.
+func canonical(q resource.Quantity) string {
+	q.Add(resource.Quantity{Format: q.Format})
+	return q.String()
 }
 
 func opaque(v ref.Val, text string) *Value {

@@ -1,3 +1,0 @@
-package main
-
-func spec(args []string) error { return nil }
