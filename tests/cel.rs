@@ -31,22 +31,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("1db6e1b19e", "order of equal keys"),
     ("2d3a66838f", "order of equal keys"),
     ("cca2caa89e", "order of equal keys"),
-    // Messages of protocol buffers cannot be made: refused when the expression is compiled.
-    ("46df988dd9", "google.protobuf"),
-    ("f8c62c0b3d", "google.protobuf"),
-    ("df4bfa967d", "google.protobuf"),
-    ("d484330e2d", "google.protobuf"),
-    ("3e5ab1e6e9", "google.protobuf"),
-    ("06b10ed44b", "google.protobuf"),
-    ("05628b8f12", "google.protobuf"),
-    ("a6a8907ef2", "google.protobuf"),
-    ("475a67da53", "google.protobuf"),
-    ("561e3e3c3b", "google.protobuf"),
-    ("7993f29d35", "google.protobuf"),
-    ("d653efea68", "google.protobuf"),
-    ("71ba260659", "google.protobuf"),
-    ("4ed85a7266", "google.protobuf"),
-    ("1f94ddf805", "google.protobuf"),
     // `variables` as the range of a two-variable macro: an error there and here, at another cost.
     ("234864db2c", "cost of an error"),
 ];
@@ -108,7 +92,7 @@ fn run() -> usize {
             }
             differences += 1;
             shown += 1;
-            if shown <= 40 {
+            if shown <= 20 {
                 let _ = writeln!(
                     report,
                     "  {name} {id} {wrong:?}: {}\n    wanted {}\n    found  {}",
@@ -143,7 +127,16 @@ fn compare(vector: &Json, found: &Json) -> Vec<&'static str> {
             wrong.push(key);
         }
     }
-    if wanted.get("cost") != found.get("cost") {
+    // Where Go's order of maps decides, the oracle gives the least and the most.
+    let cost = found.get("cost").and_then(Json::as_u64);
+    let fits = match wanted.get("costRange").and_then(Json::as_array) {
+        Some(range) => {
+            let bound = |at: usize| range[at].as_u64();
+            cost >= bound(0) && cost <= bound(1)
+        }
+        None => wanted.get("cost") == found.get("cost"),
+    };
+    if !fits {
         wrong.push("cost");
     }
     if let Some(variables) = wanted.get("variables")
@@ -398,6 +391,12 @@ fn encode(value: &Value<'_>) -> Json {
             pairs.sort_by(|a, b| a.0.cmp(&b.0));
             json!({"map": pairs.into_iter().map(|(_, pair)| pair).collect::<Vec<_>>()})
         }
+        Value::Opaque(opaque) if matches!(**opaque, Opaque::Failed(_)) => {
+            json!({"error": opaque.describe()})
+        }
+        Value::Object(object) if &*object.name == "google.protobuf.Empty" => {
+            json!({"opaque": {"type": &*object.name, "string": "*types.protoObj"}})
+        }
         Value::Opaque(opaque) => {
             json!({"opaque": {"type": opaque.type_name(), "string": opaque_text(opaque)}})
         }
@@ -419,10 +418,12 @@ fn encode(value: &Value<'_>) -> Json {
 }
 
 fn opaque_text(opaque: &Opaque) -> String {
-    if matches!(opaque, Opaque::Quantity(_, true)) {
+    if let Opaque::Format(format) = opaque {
+        format.name.to_owned()
+    } else if matches!(opaque, Opaque::Quantity(_, true)) {
         "*cel.Quantity".to_owned()
-    } else if matches!(opaque, Opaque::Format(_)) {
-        "cel.Format".to_owned()
+    } else if let Opaque::Quantity(quantity, false) = opaque {
+        quantity.canonical()
     } else {
         opaque.describe()
     }
