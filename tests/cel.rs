@@ -21,10 +21,6 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 /// Vectors that differ, by id, with the reason. Cost may be higher than the API server's, never lower.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    // Go's order of maps decides how many keys are looked at.
-    ("4cee571d6b", "cost depends on the order of a map"),
-    ("1c737385de", "cost depends on the order of a map"),
-    ("4f8912bbb8", "cost depends on the order of a map"),
     // sort.Slice is not stable above 12 elements; here equal keys keep their order.
     ("eef6a95941", "order of equal keys"),
     ("253ce90a63", "order of equal keys"),
