@@ -3,10 +3,8 @@
 //! The format is in `cel/README.md`, beside the vectors.
 
 #![allow(
-    clippy::panic,
     clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test that cannot go on fails"
+    reason = "a vector or fixture that cannot be read must fail the test"
 )]
 
 use ironward::policy::cel::{
@@ -23,32 +21,12 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 /// Vectors that differ, by id, with the reason. Cost may be higher than the API server's, never lower.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    // Go's order of maps decides how many keys are looked at.
-    ("4cee571d6b", "cost depends on the order of a map"),
-    ("1c737385de", "cost depends on the order of a map"),
-    ("4f8912bbb8", "cost depends on the order of a map"),
     // sort.Slice is not stable above 12 elements; here equal keys keep their order.
     ("eef6a95941", "order of equal keys"),
     ("253ce90a63", "order of equal keys"),
     ("1db6e1b19e", "order of equal keys"),
     ("2d3a66838f", "order of equal keys"),
     ("cca2caa89e", "order of equal keys"),
-    // Messages of protocol buffers cannot be made: refused when the expression is compiled.
-    ("46df988dd9", "google.protobuf"),
-    ("f8c62c0b3d", "google.protobuf"),
-    ("df4bfa967d", "google.protobuf"),
-    ("d484330e2d", "google.protobuf"),
-    ("3e5ab1e6e9", "google.protobuf"),
-    ("06b10ed44b", "google.protobuf"),
-    ("05628b8f12", "google.protobuf"),
-    ("a6a8907ef2", "google.protobuf"),
-    ("475a67da53", "google.protobuf"),
-    ("561e3e3c3b", "google.protobuf"),
-    ("7993f29d35", "google.protobuf"),
-    ("d653efea68", "google.protobuf"),
-    ("71ba260659", "google.protobuf"),
-    ("4ed85a7266", "google.protobuf"),
-    ("1f94ddf805", "google.protobuf"),
     // `variables` as the range of a two-variable macro: an error there and here, at another cost.
     ("234864db2c", "cost of an error"),
 ];
@@ -110,7 +88,7 @@ fn run() -> usize {
             }
             differences += 1;
             shown += 1;
-            if shown <= 40 {
+            if shown <= 20 {
                 let _ = writeln!(
                     report,
                     "  {name} {id} {wrong:?}: {}\n    wanted {}\n    found  {}",
@@ -145,7 +123,16 @@ fn compare(vector: &Json, found: &Json) -> Vec<&'static str> {
             wrong.push(key);
         }
     }
-    if wanted.get("cost") != found.get("cost") {
+    // Where Go's order of maps decides, the oracle gives the least and the most.
+    let cost = found.get("cost").and_then(Json::as_u64);
+    let fits = match wanted.get("costRange").and_then(Json::as_array) {
+        Some(range) => {
+            let bound = |at: usize| range[at].as_u64();
+            cost >= bound(0) && cost <= bound(1)
+        }
+        None => wanted.get("cost") == found.get("cost"),
+    };
+    if !fits {
         wrong.push("cost");
     }
     if let Some(variables) = wanted.get("variables")
@@ -273,12 +260,11 @@ fn place(context: &str) -> Place {
 fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
     let place = place(vector["context"].as_str().unwrap_or("any"));
     let inline;
-    let fixture = match &vector["bindings"] {
-        Json::String(name) => &fixtures.0[name],
-        other => {
-            inline = Fixture::new(other);
-            &inline
-        }
+    let fixture = if let Json::String(name) = &vector["bindings"] {
+        &fixtures.0[name]
+    } else {
+        inline = Fixture::new(&vector["bindings"]);
+        &inline
     };
     let mut environment = Environment::new();
     if vector["params"] == json!(true) {
@@ -401,6 +387,12 @@ fn encode(value: &Value<'_>) -> Json {
             pairs.sort_by(|a, b| a.0.cmp(&b.0));
             json!({"map": pairs.into_iter().map(|(_, pair)| pair).collect::<Vec<_>>()})
         }
+        Value::Opaque(opaque) if matches!(**opaque, Opaque::Failed(_)) => {
+            json!({"error": opaque.describe()})
+        }
+        Value::Object(object) if &*object.name == "google.protobuf.Empty" => {
+            json!({"opaque": {"type": &*object.name, "string": "*types.protoObj"}})
+        }
         Value::Opaque(opaque) => {
             json!({"opaque": {"type": opaque.type_name(), "string": opaque_text(opaque)}})
         }
@@ -422,10 +414,14 @@ fn encode(value: &Value<'_>) -> Json {
 }
 
 fn opaque_text(opaque: &Opaque) -> String {
-    match opaque {
-        Opaque::Quantity(_, true) => "*cel.Quantity".to_owned(),
-        Opaque::Format(_) => "cel.Format".to_owned(),
-        other => other.describe(),
+    if let Opaque::Format(format) = opaque {
+        format.name.to_owned()
+    } else if matches!(opaque, Opaque::Quantity(_, true)) {
+        "*cel.Quantity".to_owned()
+    } else if let Opaque::Quantity(quantity, false) = opaque {
+        quantity.canonical()
+    } else {
+        opaque.describe()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     ast::{Comprehension, Expr, Kind, Literal, MapEntry, StructField, qualified_name},
     environment::Environment,
+    library::messages,
     source::Raised,
     suggest::nearest,
     table,
@@ -28,6 +29,10 @@ pub(crate) struct Checked {
 pub(crate) enum Name {
     Variable(Arc<str>),
     Type(Type),
+    /// A message of protocol buffers: it can be made, but is no value.
+    Message(Arc<str>),
+    /// The one constant of an enum that there is.
+    Zero,
 }
 
 pub(crate) fn check(
@@ -99,6 +104,12 @@ impl Checker<'_> {
         }
         if let Some(ty) = self.environment.variable(name) {
             return Some((Name::Variable(Arc::from(name)), ty));
+        }
+        if let Some(ty) = messages::type_of(name) {
+            return Some((Name::Message(Arc::from(name)), Type::Type(Some(Arc::new(ty)))));
+        }
+        if name == "google.protobuf.NullValue.NULL_VALUE" {
+            return Some((Name::Zero, Type::Int));
         }
         let ty = self.environment.type_named(name)?;
         Some((Name::Type(ty.clone()), Type::Type(Some(Arc::new(ty)))))
@@ -177,7 +188,7 @@ impl Checker<'_> {
                 self.unifier.assignable(&Type::Dyn, &target);
                 Type::Dyn
             }
-            Type::Dyn | Type::Error => Type::Dyn,
+            Type::Dyn | Type::Any | Type::Error => Type::Dyn,
             Type::Null
             | Type::Bool
             | Type::Int
@@ -187,6 +198,7 @@ impl Checker<'_> {
             | Type::Bytes
             | Type::Duration
             | Type::Timestamp
+            | Type::Wrapper(_)
             | Type::Type(_)
             | Type::List(_)
             | Type::Optional(_)
@@ -201,6 +213,13 @@ impl Checker<'_> {
     }
 
     fn field_type(&mut self, at: usize, structure: &str, field: &str) -> Option<Type> {
+        if let Some(fields) = messages::fields(structure) {
+            let found = fields.iter().find(|(name, _)| *name == field);
+            if found.is_none() {
+                self.raise(at, format!("undefined field '{field}'"));
+            }
+            return found.and_then(|(_, ty)| Type::parse(ty));
+        }
         if !self.environment.is_struct(structure) {
             self.raise(at, format!("unexpected failed resolution of '{structure}'"));
             return None;
@@ -421,6 +440,11 @@ impl Checker<'_> {
                 Type::Error
             }
             Name::Type(ty @ (Type::Struct(_) | Type::Duration | Type::Timestamp)) => ty,
+            Name::Message(full) => {
+                *name = full.clone();
+                messages::type_of(&full).unwrap_or(Type::Error)
+            }
+            Name::Zero => Type::Error,
             Name::Type(ty) => {
                 self.raise(at, format!("'{}' is not a message type", ty.runtime_name()));
                 Type::Error
@@ -428,12 +452,6 @@ impl Checker<'_> {
         };
         if let Type::Struct(full) = &result {
             *name = full.clone();
-        }
-        if name.starts_with("google.protobuf.") && result != Type::Error {
-            let text = format!("construction of '{name}' is not supported");
-            self.raise(at, text);
-            self.checked.types[id] = Some(Type::Error);
-            return;
         }
         let type_name = name.clone();
         self.checked.types[id] = Some(result);
@@ -476,7 +494,7 @@ impl Checker<'_> {
             Type::List(element) if var2.is_some() => (Type::Int, (**element).clone()),
             Type::List(element) => ((**element).clone(), Type::Error),
             Type::Map(ab) => (ab.0.clone(), ab.1.clone()),
-            Type::Dyn | Type::Error | Type::Var(_) => {
+            Type::Dyn | Type::Any | Type::Error | Type::Var(_) => {
                 self.unifier.assignable(&Type::Dyn, &range_type);
                 (Type::Dyn, Type::Dyn)
             }
@@ -489,6 +507,7 @@ impl Checker<'_> {
             | Type::Bytes
             | Type::Duration
             | Type::Timestamp
+            | Type::Wrapper(_)
             | Type::Type(_)
             | Type::Optional(_)
             | Type::Opaque(_)
@@ -559,6 +578,8 @@ fn instantiate(ty: &Type, params: &[(Arc<str>, Type)]) -> Type {
         | Type::Bytes
         | Type::Duration
         | Type::Timestamp
+        | Type::Wrapper(_)
+        | Type::Any
         | Type::Type(None)
         | Type::Opaque(_)
         | Type::Struct(_)

@@ -132,7 +132,7 @@ impl Environment {
             "net.IP" | "net.CIDR" => Type::Opaque(Arc::from(name)),
             // Without its parameter, as the API server registers it.
             "optional_type" => Type::Opaque(Arc::from(name)),
-            _ if self.is_struct(name) || is_well_known(name) => Type::structure(name),
+            _ if self.is_struct(name) => Type::structure(name),
             _ => return None,
         })
     }
@@ -195,29 +195,6 @@ impl Environment {
     }
 }
 
-/// Message types that can be named in cel-go, and (an exception: not here) constructed.
-fn is_well_known(name: &str) -> bool {
-    name.strip_prefix("google.protobuf.").is_some_and(|name| {
-        matches!(
-            name,
-            "Any"
-                | "BoolValue"
-                | "BytesValue"
-                | "DoubleValue"
-                | "Empty"
-                | "FloatValue"
-                | "Int32Value"
-                | "Int64Value"
-                | "ListValue"
-                | "StringValue"
-                | "Struct"
-                | "UInt32Value"
-                | "UInt64Value"
-                | "Value"
-        )
-    })
-}
-
 /// The API server's conversion of an expression's type into that of a variable.
 fn composed(ty: &Type) -> Type {
     match ty {
@@ -234,6 +211,8 @@ fn composed(ty: &Type) -> Type {
         Type::Map(ab) => Type::map(composed(&ab.0), composed(&ab.1)),
         Type::Dyn
         | Type::Error
+        | Type::Wrapper(_)
+        | Type::Any
         | Type::Type(_)
         | Type::Optional(_)
         | Type::Opaque(_)

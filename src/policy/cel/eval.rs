@@ -5,7 +5,7 @@ use super::{
     cost,
     error::{Error, Failure, fail, no_overload},
     gofmt,
-    library::{Opaque, authz},
+    library::{Opaque, authz, messages},
     ops,
     plan::{
         Attr, Base, Call, Comparison, Global, InSet, Key, ListNode, MapNode, Matching, Member,
@@ -179,7 +179,7 @@ impl<'a> Machine<'_, 'a> {
             Node::OptionalOr(sides, keep) => match self.eval(&sides.0)? {
                 Value::Optional(None) => self.eval(&sides.1),
                 some @ Value::Optional(Some(_)) if *keep => Ok(some),
-                Value::Optional(Some(inner)) => Ok((*inner).clone()),
+                Value::Optional(Some(inner)) => present(&inner),
                 other => Ok(other),
             },
         }
@@ -744,6 +744,8 @@ fn make_object<'a>(name: &Arc<str>, fields: Vec<(Arc<str>, Value<'a>)>) -> Res<'
                 _ => return Err(fail(format!("unexpected JSONPatchType field: {field}"))),
             }
         }
+    } else if name.starts_with("google.protobuf.") {
+        return messages::make(name, &fields);
     } else if !(&**name == "Object" || name.starts_with("Object.")) {
         return Err(fail(format!("unknown type '{name}'")));
     }
@@ -957,7 +959,7 @@ fn no_such(function: &str, args: &[Value<'_>]) -> Error {
 pub(crate) fn assignable(ty: &super::types::Type, value: &Value<'_>) -> bool {
     use super::types::Type;
     match ty {
-        Type::Dyn | Type::Param(_) | Type::Var(_) => true,
+        Type::Dyn | Type::Any | Type::Param(_) | Type::Var(_) => true,
         Type::List(element) => match value {
             Value::List(list) => list.get(0).is_none_or(|first| assignable(element, &first)),
             _ => false,
@@ -979,6 +981,7 @@ pub(crate) fn assignable(ty: &super::types::Type, value: &Value<'_>) -> bool {
         | Type::Bytes
         | Type::Duration
         | Type::Timestamp
+        | Type::Wrapper(_)
         | Type::Type(_)
         | Type::Optional(_)
         | Type::Opaque(_)

@@ -91,11 +91,6 @@ impl Lowering<'_> {
                 Ok(fold_map(entries))
             }
             Kind::Struct { name, fields } => {
-                if matches!(self.checked.types[expr.id], Some(Type::Duration | Type::Timestamp)) {
-                    return Err(format!(
-                        "construction of '{name}' is not supported: use duration() or timestamp()"
-                    ));
-                }
                 let fields = fields
                     .iter()
                     .map(|f| Ok((f.name.clone(), self.node(&f.value)?, f.optional)))
@@ -114,6 +109,10 @@ impl Lowering<'_> {
                 }
                 return Ok(Node::Const(Value::Type(Arc::new(ty.clone()))));
             }
+            Some(Name::Message(name)) => {
+                return Err(format!("reference to undefined type: {name}"));
+            }
+            Some(Name::Zero) => return Ok(Node::Const(Value::Int(0))),
             // cel-go takes every name of type `type` for the name of a type.
             Some(Name::Variable(name))
                 if matches!(self.checked.types[expr.id], Some(Type::Type(_))) =>

@@ -129,7 +129,7 @@ fn compile_here(
         return Err(place(errors));
     }
     let found = checked.types[parsed.root.id].clone().unwrap_or(Type::Dyn);
-    if !expected.is_empty() && !expected.contains(&found) {
+    if !expected.is_empty() && !expected.contains(found.plain()) {
         return Err(CompileErrors::plain(match expected {
             [one] => format!("must evaluate to {one} but got {found}"),
             many => {

@@ -95,6 +95,8 @@ fn collect_params(ty: &Type, into: &mut Vec<std::sync::Arc<str>>) {
         | Type::Bytes
         | Type::Duration
         | Type::Timestamp
+        | Type::Wrapper(_)
+        | Type::Any
         | Type::Type(None)
         | Type::Opaque(_)
         | Type::Struct(_)

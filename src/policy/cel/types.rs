@@ -35,6 +35,10 @@ pub enum Type {
     Map(Arc<(Self, Self)>),
     /// A value that may be absent.
     Optional(Arc<Self>),
+    /// A simple type that may also be null: what `google.protobuf.StringValue{}` makes.
+    Wrapper(Arc<Self>),
+    /// Any message.
+    Any,
     /// A library's own type without fields, such as `net.IP`.
     Opaque(Arc<str>),
     /// A type with named fields, such as `kubernetes.AdmissionRequest`.
@@ -73,16 +77,22 @@ impl Type {
     /// Whether a value of this type is only known at run time.
     #[must_use]
     pub fn is_dyn(&self) -> bool {
-        matches!(self, Self::Dyn)
+        matches!(self, Self::Dyn | Self::Any)
     }
 
     pub(crate) fn is_dyn_or_error(&self) -> bool {
-        matches!(self, Self::Dyn | Self::Error)
+        matches!(self, Self::Dyn | Self::Any | Self::Error)
+    }
+
+    /// The type without the null that it may also be; cel-go takes the two for the same.
+    #[must_use]
+    pub fn plain(&self) -> &Self {
+        if let Self::Wrapper(inner) = self { inner } else { self }
     }
 
     /// Equal up to the names of parameters, cel-go's `IsEquivalentType`.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
-        match (self, other) {
+        match (self.plain(), other.plain()) {
             (Self::Param(_) | Self::Var(_), Self::Param(_) | Self::Var(_)) => true,
             (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => {
                 a.is_equivalent(b)
@@ -93,7 +103,7 @@ impl Type {
                 (Some(a), Some(b)) => a.is_equivalent(b),
                 _ => false,
             },
-            _ => self == other,
+            (a, b) => a == b,
         }
     }
 
@@ -116,6 +126,8 @@ impl Type {
             Self::List(_) => "list",
             Self::Map(_) => "map",
             Self::Optional(_) => "optional_type",
+            Self::Wrapper(inner) => inner.runtime_name(),
+            Self::Any => "google.protobuf.Any",
             Self::Opaque(name) | Self::Struct(name) | Self::Param(name) => name,
             Self::Var(_) => "_var",
         }
@@ -135,6 +147,8 @@ impl Type {
             Self::Timestamp => out.push_str("timestamp"),
             Self::Error => out.push_str("!error!"),
             Self::Null => out.push_str("null"),
+            Self::Any => out.push_str("any"),
+            Self::Wrapper(a) => wrap(out, "wrapper", &[a]),
             Self::Var(n) => {
                 out.push_str("_var");
                 out.push_str(&n.to_string());
@@ -227,6 +241,7 @@ impl fmt::Display for Type {
         match self {
             Self::List(a) => write!(f, "list({a})"),
             Self::Optional(a) => write!(f, "optional_type({a})"),
+            Self::Wrapper(a) => write!(f, "wrapper({a})"),
             Self::Type(Some(a)) => write!(f, "type({a})"),
             Self::Map(ab) => write!(f, "map({}, {})", ab.0, ab.1),
             Self::Param(name) => write!(f, "<{name}>"),
@@ -242,6 +257,7 @@ impl fmt::Display for Type {
             | Self::Bytes
             | Self::Duration
             | Self::Timestamp
+            | Self::Any
             | Self::Type(None)
             | Self::Opaque(_)
             | Self::Struct(_) => f.write_str(self.runtime_name()),

@@ -73,7 +73,7 @@ impl Unifier {
                 self.fits(a, b)
             }
             (Type::Map(a), Type::Map(b)) => self.fits(&a.0, &b.0) && self.fits(&a.1, &b.1),
-            _ => a == b,
+            _ => a.plain() == b.plain(),
         }
     }
 
@@ -123,6 +123,8 @@ impl Unifier {
             | Type::Bytes
             | Type::Duration
             | Type::Timestamp
+            | Type::Wrapper(_)
+            | Type::Any
             | Type::Type(None)
             | Type::Opaque(_)
             | Type::Struct(_)
@@ -155,6 +157,8 @@ impl Unifier {
             | Type::Bytes
             | Type::Duration
             | Type::Timestamp
+            | Type::Wrapper(_)
+            | Type::Any
             | Type::Type(None)
             | Type::Opaque(_)
             | Type::Struct(_)
@@ -166,7 +170,12 @@ impl Unifier {
 fn nullable(ty: &Type) -> bool {
     matches!(
         ty,
-        Type::Optional(_) | Type::Opaque(_) | Type::Struct(_) | Type::Duration | Type::Timestamp
+        Type::Optional(_)
+            | Type::Wrapper(_)
+            | Type::Opaque(_)
+            | Type::Struct(_)
+            | Type::Duration
+            | Type::Timestamp
     )
 }
 
@@ -176,8 +185,8 @@ pub(crate) fn most_general<'a>(a: &'a Type, b: &'a Type) -> &'a Type {
 
 fn equal_or_less_specific(a: &Type, b: &Type) -> bool {
     match (a, b) {
-        (Type::Dyn | Type::Var(_) | Type::Param(_), _) => true,
-        (_, Type::Dyn | Type::Var(_) | Type::Param(_)) => false,
+        (Type::Dyn | Type::Any | Type::Var(_) | Type::Param(_), _) => true,
+        (_, Type::Dyn | Type::Any | Type::Var(_) | Type::Param(_)) => false,
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
             equal_or_less_specific(a, b)
         }
@@ -185,6 +194,6 @@ fn equal_or_less_specific(a: &Type, b: &Type) -> bool {
             equal_or_less_specific(&a.0, &b.0) && equal_or_less_specific(&a.1, &b.1)
         }
         (Type::Type(_), Type::Type(_)) => true,
-        _ => a == b,
+        _ => a.plain() == b.plain(),
     }
 }

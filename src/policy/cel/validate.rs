@@ -234,6 +234,7 @@ fn mismatch(expr: &Expr, expected: &Type, found: &Type) -> Raised {
 
 /// Whether a clause takes values of a type, as far as that is known.
 fn takes(clause: Clause, ty: &Type) -> bool {
+    let ty = ty.plain();
     if ty.is_dyn() {
         return true;
     }

@@ -8,6 +8,7 @@ mod ip;
 mod json_patch;
 mod kube_lists;
 mod lists;
+pub(crate) mod messages;
 mod named_format;
 mod optional;
 mod quantity;

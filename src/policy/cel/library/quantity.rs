@@ -208,6 +208,12 @@ impl Quantity {
         Ok(Self { amount: Amount::Big { unscaled, scale }, notation, given: None })
     }
 
+    /// In the one form that equal amounts of a notation share.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        Self { given: None, ..self.clone() }.to_string()
+    }
+
     fn is_zero(&self) -> bool {
         match &self.amount {
             Amount::Small { value, .. } => *value == 0,
@@ -351,7 +357,7 @@ fn go_pow10(n: i64) -> f64 {
     }
 }
 
-/// Kubernetes' canonical form.
+/// As it was given, if that says it well; else in the canonical form.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(given) = &self.given {
