@@ -10,6 +10,10 @@ use ironward_e2e::{
     tour::{STEPS, Stage, indented},
 };
 use std::process::ExitCode;
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 /// Starts a real Kubernetes control plane on 127.0.0.1, installs Ironward's kinds, runs Ironward against it,
 /// and shows what it does. All of it is gone when this ends.
@@ -48,13 +52,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         ironward_folder: program.parent().context("ironward is in no folder")?.into(),
     };
     let failed = tour(&stage);
+    // Listening before it is said: whoever reads that Ctrl-C ends it may press it at once.
+    let ctrl_c = CtrlC::listen()?;
     match (failed, arguments.exit) {
         (0, true) => println!("The tour went as it should."),
         (0, false) => println!("That was the tour. Ctrl-C ends the sandbox and removes all of it."),
         (failed, _) => println!("{failed} of {} steps did not go as they should.", STEPS.len()),
     }
     if !arguments.exit {
-        wait_for_ctrl_c()?;
+        ctrl_c.wait();
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -76,7 +82,23 @@ fn tour(stage: &Stage) -> usize {
     failed
 }
 
-fn wait_for_ctrl_c() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(tokio::signal::ctrl_c()).context("could not listen for Ctrl-C")
+/// Until it listens, Ctrl-C ends the process at once, and the janitor cleans up behind it.
+struct CtrlC {
+    runtime: Runtime,
+    signal: Signal,
+}
+
+impl CtrlC {
+    fn listen() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let signal = {
+            let _guard = runtime.enter();
+            signal(SignalKind::interrupt()).context("could not listen for Ctrl-C")?
+        };
+        Ok(Self { runtime, signal })
+    }
+
+    fn wait(mut self) {
+        self.runtime.block_on(self.signal.recv());
+    }
 }
