@@ -5,6 +5,7 @@
 //! gone when it ends, however it ends.
 
 pub mod cache;
+pub mod cel_fuzz;
 pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
