@@ -43,6 +43,6 @@ pub use merge::Schemas;
 pub use mutate::{Mutated, MutationDenial};
 pub use problem::Problem;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
-pub use set::{PolicySet, Rule};
+pub use set::{Concerned, PolicySet, Rule};
 pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;
