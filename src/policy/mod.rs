@@ -49,6 +49,6 @@ pub use mutate::{Mutated, MutationDenial};
 pub use problem::Problem;
 pub use ratchet::ANNOTATION as RATCHETING;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
-pub use set::{PolicySet, Rule};
+pub use set::{Concerned, PolicySet, Rule};
 pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;

@@ -87,7 +87,7 @@ impl Mutated {
 
 /// The object as policies leave it, or everything that must be known first.
 pub(crate) fn mutate(
-    policies: &[MutatingPolicy],
+    policies: &[&MutatingPolicy],
     schemas: &Schemas,
     request: &Request<'_>,
     facts: &dyn Facts,
@@ -154,7 +154,7 @@ struct Passed {
 }
 
 fn pass(
-    policies: &[MutatingPolicy],
+    policies: &[&MutatingPolicy],
     schemas: &Schemas,
     request: &Request<'_>,
     facts: &dyn Facts,

@@ -26,6 +26,29 @@ pub struct PolicySet {
     documents: Vec<Document>,
 }
 
+/// Which policies are asked. A webhook is registered for those that fail and for those that do not,
+/// each for itself, so that our own failure is for both what they say it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Concerned {
+    /// All of them.
+    #[default]
+    All,
+    /// Those with `failurePolicy: Fail`.
+    Failing,
+    /// Those with `failurePolicy: Ignore`.
+    Ignoring,
+}
+
+impl Concerned {
+    fn includes(self, fails: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::Failing => fails,
+            Self::Ignoring => !fails,
+        }
+    }
+}
+
 /// What a policy and one of its bindings match, for those who register webhooks.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<'a> {
@@ -121,7 +144,18 @@ impl PolicySet {
         request: &Request<'_>,
         facts: &dyn Facts,
     ) -> Result<Verdict, Vec<Question>> {
-        validate::validate(&self.validating, request, facts)
+        self.validate_those(Concerned::All, request, facts)
+    }
+
+    /// The same from some of the policies.
+    pub fn validate_those(
+        &self,
+        concerned: Concerned,
+        request: &Request<'_>,
+        facts: &dyn Facts,
+    ) -> Result<Verdict, Vec<Question>> {
+        let policies = self.validating.iter().filter(|it| concerned.includes(it.policy.fails));
+        validate::validate(policies, request, facts)
     }
 
     /// What mutating policies make of a request, or what must be known first.
@@ -131,7 +165,19 @@ impl PolicySet {
         facts: &dyn Facts,
         schemas: &Schemas,
     ) -> Result<Mutated, Vec<Question>> {
-        mutate::mutate(&self.mutating, schemas, request, facts)
+        self.mutate_those(Concerned::All, request, facts, schemas)
+    }
+
+    /// The same by some of the policies.
+    pub fn mutate_those(
+        &self,
+        concerned: Concerned,
+        request: &Request<'_>,
+        facts: &dyn Facts,
+        schemas: &Schemas,
+    ) -> Result<Mutated, Vec<Question>> {
+        let policies = self.mutating.iter().filter(|it| concerned.includes(it.policy.fails));
+        mutate::mutate(&policies.collect::<Vec<_>>(), schemas, request, facts)
     }
 
     /// The documents that it was made from, by kind and name.

@@ -19,8 +19,8 @@ use super::{
 };
 
 /// Everything that policies say of a request, or everything that must be known first.
-pub(crate) fn validate(
-    policies: &[ValidatingPolicy],
+pub(crate) fn validate<'p>(
+    policies: impl Iterator<Item = &'p ValidatingPolicy>,
     request: &Request<'_>,
     facts: &dyn Facts,
 ) -> Result<Verdict, Vec<Question>> {
