@@ -2,6 +2,7 @@
 //! that the controllers use, so that what a policy lets in can be reconciled.
 
 mod bmc;
+mod json;
 mod mac;
 
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use super::cel::{Extension, Value};
 /// The functions of the extended tier, to compile policies with.
 #[must_use]
 pub fn extensions() -> Vec<Arc<Extension>> {
-    [mac::extensions(), bmc::extensions()].into_iter().flatten().map(Arc::new).collect()
+    let all = [mac::extensions(), bmc::extensions(), json::extensions()];
+    all.into_iter().flatten().map(Arc::new).collect()
 }
 
 /// A text argument; the checker lets nothing else through.
@@ -50,6 +52,10 @@ mod tests {
         "bmc.problems('ipmi://192.0.2.1:0')[0]",
         json!({"string": "`0` is not a port, which is a number from 1 to 65535"})
     )]
+    #[case::json("json.parse('{\"a\": [1, null]}').a[0] == 1", json!({"bool": true}))]
+    #[case::json_field("json.parse('{\"mode\": \"hard\"}').?mode.orValue('')", json!({"string": "hard"}))]
+    #[case::is_json("json.isJSON('{}')", json!({"bool": true}))]
+    #[case::is_no_json("json.isJSON('{')", json!({"bool": false}))]
     fn functions_answer(#[case] source: &str, #[case] expected: serde_json::Value) {
         let program = compile(source, &environment(), &[]).unwrap();
         let bindings = Bindings::new();
@@ -60,6 +66,7 @@ mod tests {
     #[rstest]
     #[case::mac("mac.canonical('52:54')", "`52:54` has 2 octets, a MAC has 6")]
     #[case::bmc("bmc.endpoint('redfsh://bmc')", "`redfsh` is not a kind of BMC")]
+    #[case::json("json.parse('{')", "is not JSON: ")]
     fn what_cannot_be_read_is_an_error(#[case] source: &str, #[case] expected: &str) {
         let program = compile(source, &environment(), &[]).unwrap();
         let bindings = Bindings::new();
