@@ -62,6 +62,10 @@ pub struct Rule<'a> {
     pub tier: Tier,
     /// Whether errors refuse the request.
     pub fails: bool,
+    /// Whether the binding denies: what only warns must not refuse when it cannot be evaluated.
+    pub denies: bool,
+    /// Whether it is to be asked again when others have changed the object since.
+    pub reinvoked: bool,
     /// What the policy matches.
     pub constraints: &'a MatchResources,
     /// What the binding narrows that to.
@@ -228,6 +232,10 @@ fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
         binding: &binding.metadata.name,
         tier: policy.tier,
         fails: failure_policy.as_deref() != Some("Ignore"),
+        reinvoked: matches!(&policy.spec, Spec::MutatingPolicy(spec)
+            if spec.reinvocation_policy == "IfNeeded"),
+        denies: policy.kind() == Kind::MutatingAdmissionPolicy
+            || binding_spec.validation_actions.iter().any(|action| action == "Deny"),
         constraints,
         resources: binding_spec.match_resources.as_ref(),
         conditions,
