@@ -6,6 +6,7 @@ use super::{
     document::{BindingSpec, Document, ParamKind, ParamRef, Spec},
     engine::{Compiled, Expression, Variables},
     matching::Matcher,
+    ratchet,
     verdict::Reason,
 };
 
@@ -32,6 +33,8 @@ pub(crate) struct ValidatingPolicy {
     pub wants_namespace: bool,
     /// Whether any expression may want `request`.
     pub wants_request: bool,
+    /// Whether what the stored object already had only warns.
+    pub ratchets: bool,
 }
 
 /// A policy that changes objects.
@@ -157,6 +160,7 @@ pub(crate) fn validating(
         audits,
         wants_namespace: false,
         wants_request: false,
+        ratchets: ratchet::is_wanted(&document.metadata),
     };
     let wants_namespace = policy.expressions().any(Expression::uses_namespace);
     let mut expressions = policy.expressions().chain(&policy.policy.conditions);

@@ -17,10 +17,17 @@ const LONGEST_ANNOTATION: usize = 10 * 1024;
 const MOST_PER_EXPRESSION: u64 = 1_100_000;
 
 /// What one validation comes to.
+#[derive(Default)]
 pub(crate) struct Decision {
     pub validation: Option<usize>,
-    /// None if it holds.
+    /// None if it holds, or if its error is ignored.
     pub denial: Option<(Cause, String, Reason)>,
+    /// Whether it could not be evaluated, ignored or not.
+    pub is_error: bool,
+    /// Whether its message is one of several that the validation gave.
+    pub is_listed: bool,
+    /// Whether the stored object already had it, and the policy ratchets.
+    pub was_stored: bool,
 }
 
 /// What one param comes to.
@@ -39,7 +46,8 @@ impl Decided {
     /// One decision instead of all others.
     pub(crate) fn failed(policy: &Policy, text: String) -> Self {
         let denial = policy.fails.then_some((Cause::Error, text, Reason::Invalid));
-        Self { decisions: vec![Decision { validation: None, denial }], annotations: Vec::new() }
+        let decision = Decision { denial, is_error: true, ..Decision::default() };
+        Self { decisions: vec![decision], annotations: Vec::new() }
     }
 }
 
@@ -70,24 +78,44 @@ pub(crate) fn validations(
             Vec::new()
         }
     };
+    let mut messages = messages.into_iter();
     let decisions = policy
         .validations
         .iter()
         .zip(results)
         .enumerate()
-        .map(|(index, (validation, result))| Decision {
-            validation: Some(index),
-            denial: match result {
-                Ok(true) => None,
-                Ok(false) => {
-                    let said = messages.get(index).and_then(Option::as_deref);
-                    Some((Cause::Rule, message(validation, said), validation.reason))
+        .flat_map(|(index, (validation, result))| {
+            let said = messages.next().flatten();
+            let decision = |denial| Decision {
+                validation: Some(index),
+                denial,
+                is_error: result.is_err(),
+                ..Decision::default()
+            };
+            match &result {
+                Ok(true) => vec![decision(None)],
+                Ok(false) => broken(validation, said)
+                    .into_iter()
+                    .map(|(message, is_listed)| Decision {
+                        is_listed,
+                        ..decision(Some((Cause::Rule, message, validation.reason)))
+                    })
+                    .collect(),
+                Err(text) => {
+                    let denial = (Cause::Error, text.clone(), Reason::Invalid);
+                    vec![decision(definition.fails.then_some(denial))]
                 }
-                Err(text) => definition.fails.then_some((Cause::Error, text, Reason::Invalid)),
-            },
+            }
         })
         .collect();
     Ok(Ok(decisions))
+}
+
+/// What a message expression says.
+enum Said {
+    One(String),
+    /// Only in the extended tier: each is a finding of its own.
+    Many(Vec<String>),
 }
 
 /// What the message expressions say. The API server evaluates them all, always; that shows only if it
@@ -97,7 +125,7 @@ fn messages(
     inputs: &Inputs<'_>,
     results: &[Result<bool, String>],
     budget: u64,
-) -> Stopped<Vec<Option<String>>> {
+) -> Stopped<Vec<Option<Said>>> {
     let expressions = policy.validations.iter().map(|it| it.message_expression.as_ref());
     let count = expressions.clone().flatten().count() + policy.policy.variables.len();
     let is_bounded =
@@ -109,7 +137,10 @@ fn messages(
         let wanted = expression.filter(|_| !is_bounded || *result == Ok(false));
         let said = match wanted.map(|expression| scope.evaluate(expression)) {
             None | Some(Ok(Err(_))) => None,
-            Some(Ok(Ok(value))) => value.as_text().map(str::to_owned),
+            Some(Ok(Ok(value))) => match value.as_texts() {
+                Some(texts) => Some(Said::Many(texts)),
+                None => value.as_text().map(|text| Said::One(text.to_owned())),
+            },
             Some(Err(Stop::Ask(question))) => return Err(question),
             Some(Err(Stop::OutOfBudget(text))) => return Ok(Err(text)),
         };
@@ -118,17 +149,31 @@ fn messages(
     Ok(Ok(messages))
 }
 
-/// What the expression says if it is fit to be shown, else what the policy says, else the rule.
-fn message(validation: &Validation, said: Option<&str>) -> String {
-    let fit = said
-        .map(str::trim)
-        .filter(|said| said.len() <= LONGEST_MESSAGE && !said.contains('\n'))
-        .unwrap_or_default();
-    match (fit, validation.message.trim()) {
-        ("", "") => format!("failed expression: {}", validation.expression.source().trim()),
-        ("", message) => message.to_owned(),
-        (said, _) => said.to_owned(),
+/// What the expression says if it is fit to be shown, else what the policy says, else the rule; and
+/// whether that is one message of several.
+fn broken(validation: &Validation, said: Option<Said>) -> Vec<(String, bool)> {
+    let said = match said {
+        None => Vec::new(),
+        Some(Said::One(text)) => vec![(text, false)],
+        Some(Said::Many(texts)) => texts.into_iter().map(|text| (text, true)).collect(),
+    };
+    let mut fit: Vec<(String, bool)> = said
+        .into_iter()
+        .map(|(text, is_listed)| (text.trim().to_owned(), is_listed))
+        .filter(|(text, _)| is_fit(text))
+        .collect();
+    if fit.is_empty() {
+        let message = match validation.message.trim() {
+            "" => format!("failed expression: {}", validation.expression.source().trim()),
+            message => message.to_owned(),
+        };
+        fit.push((message, false));
     }
+    fit
+}
+
+fn is_fit(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
 }
 
 pub(crate) fn annotations(

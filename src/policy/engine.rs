@@ -76,6 +76,7 @@ pub(crate) struct Compiled {
 
 /// Compiles the expressions of one policy.
 pub(crate) struct Compiler {
+    tier: Tier,
     base: Environment,
     /// The same, with the variables that are known so far.
     composed: Environment,
@@ -99,7 +100,7 @@ impl Compiler {
             }
         }
         let composed = if has_variables { base.clone().with_variables() } else { base.clone() };
-        Self { base, composed, compiled: Compiled::default() }
+        Self { tier, base, composed, compiled: Compiled::default() }
     }
 
     pub(crate) fn finish(self) -> Compiled {
@@ -120,7 +121,7 @@ impl Compile for Compiler {
                 composed().with_authorizer().with_patch_types()
             }
         };
-        let compiled = cel::compile(source, &environment, &wanted(role));
+        let compiled = cel::compile(source, &environment, &wanted(role, self.tier));
         if let Role::Variable(name) = role {
             // One that does not compile is anything to the others, so as not to fail them too.
             let known = compiled.as_ref().map_or(&Type::Dyn, Program::result_type);
@@ -141,10 +142,11 @@ impl Compile for Compiler {
 }
 
 /// The types that an expression of this role may have.
-fn wanted(role: Role<'_>) -> Vec<Type> {
+fn wanted(role: Role<'_>, tier: Tier) -> Vec<Type> {
     match role {
         Role::Variable(_) => Vec::new(),
         Role::MatchCondition | Role::Validation => vec![Type::Bool],
+        Role::Message if tier == Tier::Extended => vec![Type::String, Type::list(Type::String)],
         Role::Message => vec![Type::String],
         Role::AuditAnnotation => vec![Type::String, Type::Null],
         Role::ApplyConfiguration => vec![Type::structure("Object")],
@@ -233,6 +235,12 @@ impl Outcome<'_> {
 
     pub(crate) fn as_text(&self) -> Option<&str> {
         if let CelValue::String(text) = &self.0 { Some(text) } else { None }
+    }
+
+    /// The texts of a list of them.
+    pub(crate) fn as_texts(&self) -> Option<Vec<String>> {
+        let CelValue::List(items) = &self.0 else { return None };
+        Some(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
     }
 
     pub(crate) fn type_name(&self) -> &str {

@@ -13,6 +13,7 @@ use super::{
     facts::{Facts, Lookup, Question},
     matching::Matched,
     params::{self, NoParams},
+    ratchet,
     request::{Request, namespace_variable},
     verdict::{AuditFailure, Cause, Denial, Reason, Verdict, Warning},
 };
@@ -112,7 +113,8 @@ impl<'a> Run<'a> {
             Err(None) => return self.no_namespace(definition, binding),
         };
         for param in params {
-            match self.param(policy, param, namespace) {
+            let denies = binding.actions.iter().any(|action| action == "Deny");
+            match self.param(policy, param, namespace, denies) {
                 Ok(decided) => self.act(definition, binding, decided, annotations),
                 Err(question) => self.ask(question),
             }
@@ -136,6 +138,7 @@ impl<'a> Run<'a> {
         policy: &ValidatingPolicy,
         params: Option<&Value>,
         namespace: Option<&Value>,
+        denies: bool,
     ) -> Result<Decided, Question> {
         let definition = &policy.policy;
         let shown = namespace.map(namespace_variable);
@@ -161,10 +164,13 @@ impl<'a> Run<'a> {
             Conditions::NotMet => return Ok(Decided::default()),
             Conditions::Failed(text) => return Ok(Decided::failed(definition, text)),
         }
-        let decided = match decide::validations(policy, &inputs)? {
+        let mut decided = match decide::validations(policy, &inputs)? {
             Ok(decisions) => decisions,
             Err(text) => return Ok(Decided::failed(definition, text)),
         };
+        if denies && policy.ratchets {
+            ratchet::mark(policy, &inputs, &for_conditions, &mut decided)?;
+        }
         // Annotations have no authorizer, and see the namespace as it is.
         let inputs = Inputs { authorizer: None, namespace, ..inputs };
         match decide::annotations(policy, &inputs)? {
@@ -180,13 +186,20 @@ impl<'a> Run<'a> {
         decided: Decided,
         annotations: &mut BTreeMap<String, Vec<String>>,
     ) {
-        // A decision that is not about one validation stands first, as the API server counts.
-        for (index, decision) in decided.decisions.into_iter().enumerate() {
+        // A decision that is not about one validation counts as the first, as in the API server.
+        for decision in decided.decisions {
             let Some((cause, message, reason)) = decision.denial else { continue };
+            let index = decision.validation.unwrap_or_default();
             for action in &binding.actions {
                 let (policy, binding_name) = (policy.name.clone(), binding.name.clone());
                 let message = message.clone();
                 match action.as_str() {
+                    "Deny" if decision.was_stored => self.verdict.warnings.push(Warning {
+                        policy,
+                        binding: binding_name,
+                        validation: index,
+                        message: ratchet::warning(&message),
+                    }),
                     "Deny" => self.verdict.denials.push(Denial {
                         policy,
                         binding: Some(binding_name),
