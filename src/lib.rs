@@ -7,12 +7,14 @@
 //! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
+//! | [`admission`] | what the API server asks, and what it is answered | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
 //! `tests/architecture.rs` fails when a pure module gains I/O.
 
 pub mod adapters;
+pub mod admission;
 pub mod api;
 pub mod cli;
 pub mod domain;

@@ -3,3 +3,4 @@
 pub mod kinds;
 pub mod probes;
 pub mod telemetry;
+pub mod webhook;

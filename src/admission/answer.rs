@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::review::{Details, Response, Review, Status, StatusCause};
+use super::review::{Details, Patch, Response, Review, Status, StatusCause};
 use crate::policy::{
     AuditFailure, Cause, Denial, Mutated, MutationDenial, Reason, Request, Verdict, finding,
 };
@@ -25,7 +25,7 @@ pub(super) fn mutated(review: &Review, request: &Request<'_>, mutated: &Mutated)
     let allowed = Response::allowed(review);
     if mutated.denials.is_empty() {
         let patch = mutated.patch(request);
-        return Response { patch: (!patch.0.is_empty()).then_some(patch), ..allowed };
+        return Response { patch: (!patch.0.is_empty()).then_some(Patch(patch)), ..allowed };
     }
     let texts = mutated.denials.iter().map(|MutationDenial { policy, message, .. }| {
         format!("policy {policy} could not be carried out: {message}")
@@ -37,8 +37,9 @@ pub(super) fn mutated(review: &Review, request: &Request<'_>, mutated: &Mutated)
 fn refusal(request: &Request<'_>, denials: &[Denial]) -> Option<Status> {
     let (broken, failed): (Vec<_>, Vec<_>) =
         denials.iter().partition(|denial| denial.cause == Cause::Rule);
-    let could_not =
-        |denial: &&Denial| format!("policy {} could not be evaluated: {}", denial.policy, denial.message);
+    let could_not = |denial: &&Denial| {
+        format!("policy {} could not be evaluated: {}", denial.policy, denial.message)
+    };
     let Some(first) = broken.first() else {
         let texts: Vec<_> = failed.iter().map(could_not).collect();
         return (!texts.is_empty()).then(|| failure(distinct(texts).join("; ")));
@@ -126,8 +127,7 @@ fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
     let failures: Vec<_> = verdict.audit_failures.iter().map(AuditFailure::value).collect();
     if !failures.is_empty() {
         // Each is a list of one.
-        let items: Vec<_> =
-            failures.iter().map(|list| list.trim_matches(['[', ']'])).collect();
+        let items: Vec<_> = failures.iter().map(|list| list.trim_matches(['[', ']'])).collect();
         annotations.insert("validation_failure".into(), format!("[{}]", items.join(",")));
     }
     annotations

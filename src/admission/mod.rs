@@ -14,6 +14,6 @@ pub use self::{
         Address, Registration, Registrations, Resource, SERVED_GROUPS, needs_discovery,
         registrations,
     },
-    review::{Response, Review, ReviewError, Status},
+    review::{Details, Patch, Response, Review, ReviewError, Status, StatusCause},
     webhook::{Phase, Webhook},
 };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ pub enum ReviewError {
     #[error("the body is not an AdmissionReview: {0}")]
     Json(#[from] serde_json::Error),
     /// Something else.
-    #[error("the body is {kind} of {api_version}, not {KIND} of {API_VERSION}")]
+    #[error("the body says it is {kind:?} of {api_version:?}, not {KIND} of {API_VERSION}")]
     OtherKind {
         /// What it says it is.
         kind: String,
@@ -90,8 +90,8 @@ pub struct Response {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// What is changed in the object.
-    #[serde(flatten, serialize_with = "patch", skip_serializing_if = "Option::is_none")]
-    pub patch: Option<json_patch::Patch>,
+    #[serde(flatten)]
+    pub patch: Option<Patch>,
     /// For the audit log.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub audit_annotations: BTreeMap<String, String>,
@@ -156,19 +156,18 @@ impl Response {
     }
 }
 
-/// In base64, as Kubernetes writes bytes.
-fn patch<S: Serializer>(
-    patch: &Option<json_patch::Patch>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Encoded {
-        patch_type: &'static str,
-        patch: String,
+/// A change, written in base64 as Kubernetes writes bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patch(pub json_patch::Patch);
+
+impl Serialize for Patch {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = serde_json::to_vec(&self.0).map_err(serde::ser::Error::custom)?;
+        let mut fields = serializer.serialize_map(Some(2))?;
+        fields.serialize_entry("patchType", "JSONPatch")?;
+        fields.serialize_entry("patch", &BASE64.encode(json))?;
+        fields.end()
     }
-    let json = serde_json::to_vec(patch).map_err(serde::ser::Error::custom)?;
-    Encoded { patch_type: "JSONPatch", patch: BASE64.encode(json) }.serialize(serializer)
 }
 
 #[cfg(test)]
@@ -199,15 +198,15 @@ mod tests {
 
     #[rstest]
     #[case::other_kind(|body: &mut Value| body["kind"] = json!("Pod"),
-        "the body is Pod of admission.k8s.io/v1, not AdmissionReview of admission.k8s.io/v1")]
+        "the body says it is \"Pod\" of \"admission.k8s.io/v1\", not AdmissionReview of admission.k8s.io/v1")]
     #[case::other_version(|body: &mut Value| body["apiVersion"] = json!("admission.k8s.io/v1beta1"),
-        "the body is AdmissionReview of admission.k8s.io/v1beta1, not AdmissionReview of admission.k8s.io/v1")]
+        "the body says it is \"AdmissionReview\" of \"admission.k8s.io/v1beta1\", not AdmissionReview of admission.k8s.io/v1")]
     #[case::no_request(|body: &mut Value| body["request"] = Value::Null,
         "the AdmissionReview has no request with a uid")]
     #[case::no_kind(|body: &mut Value| body["request"]["kind"] = Value::Null,
         "request.kind is missing or not what AdmissionReview v1 says")]
     #[case::no_object(|body: &mut Value| *body = json!([]),
-        "the body is not an AdmissionReview: invalid length 0, expected struct Envelope with 3 elements at line 1 column 2")]
+        "the body says it is \"\" of \"\", not AdmissionReview of admission.k8s.io/v1")]
     fn what_is_no_review_is_refused(#[case] change: impl FnOnce(&mut Value), #[case] text: &str) {
         assert_eq!(review(change).unwrap_err().to_string(), text);
     }
@@ -219,7 +218,7 @@ mod tests {
             serde_json::from_slice::<Value>(&response.to_json().unwrap()).unwrap()
         };
         assert_eq!(json(&response)["response"], json!({"uid": "u", "allowed": true}));
-        response.patch = Some(json_patch::diff(&json!({}), &json!({"a": 1})));
+        response.patch = Some(Patch(json_patch::diff(&json!({}), &json!({"a": 1}))));
         let answered = json(&response);
         assert_eq!(answered["response"]["patchType"], "JSONPatch");
         let patch = BASE64.decode(answered["response"]["patch"].as_str().unwrap()).unwrap();

@@ -11,7 +11,18 @@ use crate::policy::{Concerned, Facts, PolicySet, Question, Request, Schemas};
 
 /// A step of admission.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumString, IntoStaticStr, Serialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    Serialize,
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Phase {
@@ -34,9 +45,7 @@ impl Webhook {
     /// All of them, `/validate` and `/mutate` first: those ask all policies.
     pub fn all() -> impl Iterator<Item = Self> {
         [Concerned::All, Concerned::Failing, Concerned::Ignoring].into_iter().flat_map(
-            |concerned| {
-                [Phase::Mutate, Phase::Validate].map(|phase| Self { phase, concerned })
-            },
+            |concerned| [Phase::Mutate, Phase::Validate].map(|phase| Self { phase, concerned }),
         )
     }
 

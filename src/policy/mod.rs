@@ -49,6 +49,7 @@ pub use mutate::{Mutated, MutationDenial};
 pub use problem::Problem;
 pub use ratchet::ANNOTATION as RATCHETING;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
+pub use selector::selected;
 pub use set::{Concerned, PolicySet, Rule};
 pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;

@@ -72,8 +72,6 @@ pub struct Rule<'a> {
     pub resources: Option<&'a MatchResources>,
     /// The policy's conditions.
     pub conditions: &'a [MatchCondition],
-    /// Whether `params` is declared, which a webhook's conditions do not know.
-    pub has_params: bool,
 }
 
 impl PolicySet {
@@ -208,20 +206,18 @@ fn compiler(document: &Document, extensions: &[Arc<Extension>]) -> Compiler {
 }
 
 fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
-    let (constraints, conditions, failure_policy, has_params, binding_spec) =
+    let (constraints, conditions, failure_policy, binding_spec) =
         match (&policy.spec, &binding.spec) {
             (Spec::ValidatingPolicy(spec), Spec::ValidatingBinding(binding)) => (
                 spec.match_constraints.as_ref()?,
                 &spec.match_conditions,
                 &spec.failure_policy,
-                spec.param_kind.is_some(),
                 binding,
             ),
             (Spec::MutatingPolicy(spec), Spec::MutatingBinding(binding)) => (
                 spec.match_constraints.as_ref()?,
                 &spec.match_conditions,
                 &spec.failure_policy,
-                spec.param_kind.is_some(),
                 binding,
             ),
             _ => return None,
@@ -239,6 +235,5 @@ fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
         constraints,
         resources: binding_spec.match_resources.as_ref(),
         conditions,
-        has_params,
     })
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, io, path::PathBuf, sync::Arc, time::Duratio
 use anyhow::{Context, Result, bail};
 use tokio::sync::watch;
 
-use crate::policy::{Directory, File, PolicySet, functions, is_policy_file, shipped};
+use crate::policy::{Directory, File, PolicySet, extensions, is_policy_file, shipped};
 
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -82,7 +82,9 @@ impl Policies {
                 tracing::info!(generation = in_force.generation, "new policies are in force");
             }
             Err(problems) => {
-                tracing::error!("the new policies are not used; the last good ones stay\n{problems}");
+                tracing::error!(
+                    "the new policies are not used; the last good ones stay\n{problems}"
+                );
                 in_force.refused = Some(problems);
             }
         });
@@ -105,7 +107,7 @@ fn read(directory: &std::path::Path) -> io::Result<Texts> {
 fn compile(texts: &Texts) -> Result<PolicySet, String> {
     let user: Vec<_> = texts.iter().map(|(name, content)| File { name, content }).collect();
     let directory = Directory { embedded: shipped::files(), user: &user };
-    PolicySet::compile(&directory, &functions::extensions()).map_err(|problems| {
+    PolicySet::compile(&directory, &extensions()).map_err(|problems| {
         let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
         texts.join("\n")
     })

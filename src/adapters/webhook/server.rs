@@ -52,7 +52,6 @@ const DRAIN: Duration = Duration::from_secs(10);
 const ROUNDS: usize = 16;
 
 /// What an answer is made from.
-#[derive(Debug)]
 pub struct Desk {
     /// The policies in force.
     pub policies: watch::Receiver<InForce>,
@@ -107,7 +106,7 @@ pub async fn serve(
     };
     // Without NoDelay, answers on one connection wait for each other's acknowledgement.
     let acceptor = RustlsAcceptor::new(certificate).acceptor(NoDelayAcceptor::new());
-    let server = async {
+    let answering = async {
         axum_server::from_tcp(listener)?
             .acceptor(acceptor)
             .handle(handle)
@@ -115,7 +114,7 @@ pub async fn serve(
             .await
     };
     tokio::select! {
-        served = server => if let Err(error) = served {
+        ended = answering => if let Err(error) = ended {
             tracing::error!(%error, "admission can no longer be served");
         },
         () = draining => {}
@@ -223,13 +222,16 @@ async fn body(desk: &Desk, request: HttpRequest) -> Result<ReadBody<'_>, Failure
             Failure(StatusCode::LENGTH_REQUIRED, "the request has no Content-Length".to_owned())
         })?;
     if length > LARGEST_BODY {
-        let text = format!("the body has {length} bytes; {LARGEST_BODY} are the most that are read");
+        let text =
+            format!("the body has {length} bytes; {LARGEST_BODY} are the most that are read");
         return Err(Failure(StatusCode::PAYLOAD_TOO_LARGE, text));
     }
     let share = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
-    let share = desk.bodies.acquire_many(share).await.map_err(|error| {
-        Failure(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
-    })?;
+    let share = desk
+        .bodies
+        .acquire_many(share)
+        .await
+        .map_err(|error| Failure(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
     let read = axum::body::to_bytes(Body::new(request.into_body()), length).await;
     let bytes = read.map_err(|error| {
         Failure(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}"))

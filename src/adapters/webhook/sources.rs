@@ -35,7 +35,6 @@ use crate::policy::{
 };
 
 /// The cluster, as policies ask about it.
-#[derive(Debug)]
 pub struct Sources {
     client: Client,
     namespaces: Store<Namespace>,
@@ -118,7 +117,8 @@ impl Sources {
     }
 
     async fn params_of(&self, kind: &ParamKind) -> Result<Option<Arc<Params>>> {
-        let followed = self.params.lock().unwrap_or_else(PoisonError::into_inner).get(kind).cloned();
+        let followed =
+            self.params.lock().unwrap_or_else(PoisonError::into_inner).get(kind).cloned();
         if followed.is_some() {
             return Ok(followed);
         }
@@ -158,8 +158,12 @@ impl Sources {
                 found.iter().map(|object| Ok(serde_json::to_value(&**object)?)).collect()
             }
             Which::Selected(selector) => {
-                let mut found: Vec<_> =
-                    params.store.state().into_iter().filter(|object| in_namespace(object)).collect();
+                let mut found: Vec<_> = params
+                    .store
+                    .state()
+                    .into_iter()
+                    .filter(|object| in_namespace(object))
+                    .collect();
                 found.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
                 let objects = found.iter().map(|object| serde_json::to_value(&**object));
                 let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
@@ -197,7 +201,13 @@ impl Sources {
 /// Follows all objects of a kind, without what only the API server has a use for.
 fn follow<K>(api: Api<K>, kind: K::DynamicType) -> (Store<K>, AbortHandle)
 where
-    K: kube::Resource + Clone + std::fmt::Debug + Send + Sync + serde::de::DeserializeOwned + 'static,
+    K: kube::Resource
+        + Clone
+        + std::fmt::Debug
+        + Send
+        + Sync
+        + serde::de::DeserializeOwned
+        + 'static,
     K::DynamicType: std::hash::Hash + Eq + Clone + Send + Sync,
 {
     let writer = reflector::store::Writer::new(kind);

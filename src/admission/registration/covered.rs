@@ -105,9 +105,7 @@ fn spelt_out(rule: &ResourceRule, resources: &[Resource]) -> Vec<Covered> {
                         .iter()
                         .filter(|it| is(group, &it.group) && is(version, &it.version))
                         .filter(|it| is_resource(resource, &it.name));
-                    found.extend(
-                        of_cluster.map(|it| (&*it.group, &*it.version, &*it.name)),
-                    );
+                    found.extend(of_cluster.map(|it| (&*it.group, &*it.version, &*it.name)));
                 } else {
                     found.push((group, version, resource));
                 }

@@ -168,8 +168,7 @@ fn entry(
     let concerned = if key.fails { Concerned::Failing } else { Concerned::Ignoring };
     let Narrowed { namespaces, objects, conditions } =
         narrowed::narrowed(phase, &rules, registration);
-    let is_exact =
-        |rule: &Rule<'_>| rule.constraints.match_policy.as_deref() == Some("Exact");
+    let is_exact = |rule: &Rule<'_>| rule.constraints.match_policy.as_deref() == Some("Exact");
     let covered = members.iter().flat_map(|member| &member.covered);
     let entry = Entry {
         name: name(key),
@@ -184,9 +183,8 @@ fn entry(
         admission_review_versions: ["v1"],
         match_conditions: conditions,
         // One call runs them all: only if all of them may be run twice.
-        reinvocation_policy: (phase == Phase::Mutate).then(|| {
-            if rules.iter().all(|rule| rule.reinvoked) { "IfNeeded" } else { "Never" }
-        }),
+        reinvocation_policy: (phase == Phase::Mutate)
+            .then(|| if rules.iter().all(|rule| rule.reinvoked) { "IfNeeded" } else { "Never" }),
     };
     serde_json::to_value(entry).ok()
 }
@@ -199,10 +197,8 @@ fn is_served(group: &str) -> bool {
 fn name(key: &Key) -> String {
     let group = if key.group.is_empty() { "core" } else { &key.group };
     let resource = &key.resource;
-    match key.fails {
-        true => format!("{resource}.{group}.ironward.dev"),
-        false => format!("{resource}.{group}.ignore.ironward.dev"),
-    }
+    let infix = if key.fails { "" } else { "ignore." };
+    format!("{resource}.{group}.{infix}ironward.dev")
 }
 
 fn client_config(registration: &Registration, webhook: Webhook) -> ClientConfig {

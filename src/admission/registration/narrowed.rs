@@ -19,11 +19,7 @@ pub(super) struct Narrowed {
     pub conditions: Vec<MatchCondition>,
 }
 
-pub(super) fn narrowed(
-    phase: Phase,
-    rules: &[Rule<'_>],
-    registration: &Registration,
-) -> Narrowed {
+pub(super) fn narrowed(phase: Phase, rules: &[Rule<'_>], registration: &Registration) -> Narrowed {
     let mut namespaces =
         common(rules.iter().map(|rule| rule.constraints.namespace_selector.as_ref()));
     if let Address::Service { namespace, .. } = &registration.address {
