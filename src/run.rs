@@ -37,12 +37,7 @@ fn perform(command: Command) -> Result<()> {
     match command {
         Command::Run(settings) => serve(&settings),
         Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
-        Command::Policy(policy::Command::Check(arguments)) => {
-            Ok(policy::check::run(&arguments, io::stdout().lock())?)
-        }
-        Command::Policy(policy::Command::Expr(arguments)) => {
-            Ok(policy::expr::run(&arguments, io::stdin().lock(), io::stdout().lock())?)
-        }
+        Command::Policy(command) => policy::run(&command),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use ironward::cli::policy::test;
 use ironward::policy::{Directory, PolicySet, extensions, is_policy_file, shipped};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/policies");
@@ -26,4 +27,13 @@ fn they_compile() {
     let set = PolicySet::compile(&directory, &extensions())
         .unwrap_or_else(|problems| panic!("{}", problems[0]));
     assert!(set.rules().count() > 0);
+}
+
+/// Each is seen to act in its own `*.test.yaml`, and to leave near misses alone.
+#[test]
+fn they_pass_their_tests() {
+    let args = test::Args { paths: vec![FOLDER.into()], junit: None, require_coverage: true };
+    let mut out = Vec::new();
+    let done = test::run(&args, &mut out);
+    assert!(done.is_ok(), "{}{}", String::from_utf8_lossy(&out), done.unwrap_err());
 }

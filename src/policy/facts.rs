@@ -1,12 +1,12 @@
 //! What an evaluation may need that is not in the request. What is not known comes back as a
 //! question, is fetched by the caller, and the evaluation is repeated: it stays synchronous.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use serde_json::Value;
 
 use super::{
-    cel::authorizer::{Decision, Question as Authorization},
+    cel::authorizer::{Decision, Question as Authorization, Subject},
     document::{LabelSelector, ParamKind},
 };
 
@@ -61,6 +61,35 @@ pub enum Question {
     Params(Box<ParamQuery>),
     /// What someone may do.
     Authorization(Box<Authorization>),
+}
+
+/// What is missing, in words.
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Namespace(name) => write!(f, "the labels of namespace {name}"),
+            Self::ParamScope(kind) => write!(f, "whether the kind {} exists", kind.kind),
+            Self::Params(query) => match &query.which {
+                Which::Named(name) => write!(f, "the {} {name}", query.kind.kind),
+                Which::Selected(_) => write!(f, "which objects of kind {} exist", query.kind.kind),
+            },
+            Self::Authorization(question) => {
+                let (subject, verb, what) = match question.as_ref() {
+                    Authorization::Path { subject, path, verb } => (subject, verb, path.clone()),
+                    Authorization::Resource { subject, resource, verb } => {
+                        (subject, verb, resource.resource.clone())
+                    }
+                };
+                let who = match subject {
+                    Subject::Requester => "the user".to_owned(),
+                    Subject::ServiceAccount { namespace, name } => {
+                        format!("the service account {namespace}/{name}")
+                    }
+                };
+                write!(f, "whether {who} may {verb} {what}")
+            }
+        }
+    }
 }
 
 /// The facts that an evaluation looks up.

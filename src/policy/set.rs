@@ -182,6 +182,14 @@ impl PolicySet {
         mutate::mutate(&policies.collect::<Vec<_>>(), schemas, request, facts)
     }
 
+    pub(crate) fn validating(&self) -> &[ValidatingPolicy] {
+        &self.validating
+    }
+
+    pub(crate) fn mutating(&self) -> &[MutatingPolicy] {
+        &self.mutating
+    }
+
     /// The documents that it was made from, by kind and name.
     #[must_use]
     pub fn documents(&self) -> &[Document] {

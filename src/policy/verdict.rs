@@ -177,6 +177,14 @@ impl Verdict {
         self.denials.is_empty()
     }
 
+    /// What other policies say too.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.denials.extend(other.denials);
+        self.warnings.extend(other.warnings);
+        self.audit_failures.extend(other.audit_failures);
+        self.audit_annotations.extend(other.audit_annotations);
+    }
+
     /// What the API server itself would have answered: it stops at the first denial.
     #[must_use]
     pub fn as_api_server(&self, request: &Request<'_>) -> Option<Refusal> {

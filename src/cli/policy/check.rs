@@ -1,11 +1,8 @@
 //! `ironward policy check`: every problem of every file at once, each with its place.
 
-use crate::policy::{Directory, File, PolicySet, is_policy_file};
-use std::{
-    fs, io,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use super::files::{self, counted};
+use crate::policy::{Directory, PolicySet, extensions};
+use std::{io, io::Write, path::PathBuf};
 
 /// What to check.
 #[derive(Debug, clap::Args)]
@@ -20,20 +17,12 @@ pub struct Args {
     pub paths: Vec<PathBuf>,
 }
 
-/// Why policies could not be read, or should not be used.
+/// Why policies could not be checked, or should not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A folder or file could not be read.
-    #[error("could not read {path}")]
-    Read {
-        /// The folder or file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// There is nothing to check.
-    #[error("no policy files (.yaml, .yml or .json) in {0}")]
-    Nothing(String),
+    /// The files could not be read.
+    #[error(transparent)]
+    Files(#[from] files::Error),
     /// The files have problems, which were printed.
     #[error("{0}")]
     Problems(String),
@@ -44,9 +33,11 @@ pub enum Error {
 
 /// Checks the files and prints what is wrong with them.
 pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
-    let files = read(&args.paths)?;
-    let files: Vec<File<'_>> = files.iter().map(|(name, content)| File { name, content }).collect();
-    match PolicySet::compile(&Directory { embedded: &[], user: &files }, &[]) {
+    let files = files::read(&args.paths)?;
+    match PolicySet::compile(
+        &Directory { embedded: &[], user: &files::borrowed(&files) },
+        &extensions(),
+    ) {
         Ok(set) => {
             writeln!(out, "{} in {}: no problems", documents(&set), counted(files.len(), "file"))
                 .map_err(Error::Print)
@@ -66,48 +57,10 @@ fn documents(set: &PolicySet) -> String {
     counted(set.documents().len(), "document")
 }
 
-fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// The files by the name under which a person asked for them.
-fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Error> {
-    let mut files = Vec::new();
-    for path in paths {
-        let found = if path.is_dir() { files_of(path)? } else { vec![path.clone()] };
-        for file in found {
-            let content = fs::read_to_string(&file).map_err(at(&file))?;
-            files.push((file.display().to_string(), content));
-        }
-    }
-    if files.is_empty() {
-        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(Error::Nothing(paths.join(", ")));
-    }
-    Ok(files)
-}
-
-fn files_of(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(at(folder))? {
-        let path = entry.map_err(at(folder))?.path();
-        let is_policy =
-            path.file_name().is_some_and(|name| is_policy_file(&name.to_string_lossy()));
-        if path.is_file() && is_policy {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Read { path: path.to_owned(), source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const GOOD: &str = "
 apiVersion: admissionregistration.k8s.io/v1

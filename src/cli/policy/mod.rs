@@ -2,8 +2,12 @@
 
 pub mod check;
 pub mod expr;
+pub mod files;
+pub mod test;
 
+use anyhow::Result;
 use clap::Subcommand;
+use std::io;
 
 /// What can be done with policies.
 #[derive(Debug, Subcommand)]
@@ -12,4 +16,17 @@ pub enum Command {
     Check(check::Args),
     /// Try a CEL expression: its static type, what it comes to, and what it costs.
     Expr(expr::Args),
+    /// Run the tests of policies: the `*.test.yaml` files beside them.
+    Test(test::Args),
+}
+
+/// Does it.
+pub fn run(command: &Command) -> Result<()> {
+    let out = io::stdout().lock();
+    match command {
+        Command::Check(arguments) => check::run(arguments, out)?,
+        Command::Expr(arguments) => expr::run(arguments, io::stdin().lock(), out)?,
+        Command::Test(arguments) => test::run(arguments, out)?,
+    }
+    Ok(())
 }
