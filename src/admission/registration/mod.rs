@@ -11,7 +11,7 @@ mod narrowed;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 pub use self::covered::{Resource, needs_discovery};
@@ -128,7 +128,9 @@ struct Entry {
     rules: Vec<covered::WebhookRule>,
     failure_policy: &'static str,
     match_policy: &'static str,
+    #[serde(serialize_with = "without_empty_fields")]
     namespace_selector: LabelSelector,
+    #[serde(serialize_with = "without_empty_fields")]
     object_selector: LabelSelector,
     side_effects: &'static str,
     timeout_seconds: u8,
@@ -137,6 +139,21 @@ struct Entry {
     match_conditions: Vec<MatchCondition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reinvocation_policy: Option<&'static str>,
+}
+
+/// As the API server stores it: what says the same in other words would be written again and again.
+fn without_empty_fields<S: Serializer>(
+    selector: &LabelSelector,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut fields = serializer.serialize_map(None)?;
+    if !selector.match_labels.is_empty() {
+        fields.serialize_entry("matchLabels", &selector.match_labels)?;
+    }
+    if !selector.match_expressions.is_empty() {
+        fields.serialize_entry("matchExpressions", &selector.match_expressions)?;
+    }
+    fields.end()
 }
 
 #[derive(Serialize)]
