@@ -1,5 +1,6 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
+pub mod audit;
 pub mod crds;
 pub mod policy;
 
@@ -22,6 +23,8 @@ pub struct Cli {
 pub enum Command {
     /// Run against the cluster that KUBECONFIG names, or that this pod is in.
     Run(Settings),
+    /// Judge all objects of a cluster by the policies, as if each were created now.
+    Audit(audit::Args),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
     /// Work with policies: check files, try expressions. No cluster is asked.

@@ -8,6 +8,7 @@
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
 //! | [`admission`] | what the API server asks, and what it is answered | no |
+//! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
@@ -16,6 +17,7 @@
 pub mod adapters;
 pub mod admission;
 pub mod api;
+pub mod audit;
 pub mod cli;
 pub mod domain;
 pub mod policy;

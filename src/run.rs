@@ -36,6 +36,7 @@ pub fn main(cli: Cli) -> ExitCode {
 fn perform(command: Command) -> Result<()> {
     match command {
         Command::Run(settings) => serve(&settings),
+        Command::Audit(arguments) => audit(&arguments),
         Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
         Command::Policy(command) => policy::run(&command),
     }
@@ -92,6 +93,12 @@ async fn serve(settings: &Settings) -> Result<()> {
     tasks.close();
     tasks.wait().await;
     Ok(())
+}
+
+#[tokio::main]
+async fn audit(arguments: &cli::audit::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::audit::run(arguments, io::stdout().lock()).await
 }
 
 fn boxed(

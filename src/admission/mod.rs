@@ -11,7 +11,7 @@ mod webhook;
 
 pub use self::{
     registration::{
-        Address, Registration, Registrations, Resource, SERVED_GROUPS, needs_discovery,
+        Address, Registration, Registrations, Resource, SERVED_GROUPS, audited, needs_discovery,
         registrations,
     },
     review::{Details, Patch, Response, Review, ReviewError, Status, StatusCause},

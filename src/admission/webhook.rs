@@ -5,7 +5,7 @@ use strum::{Display, EnumString, IntoStaticStr};
 
 use super::{
     answer,
-    review::{Response, Review, ReviewError},
+    review::{Response, Review},
 };
 use crate::policy::{Concerned, Facts, PolicySet, Question, Request, Schemas};
 
@@ -59,7 +59,7 @@ impl Webhook {
         }
     }
 
-    /// The answer, or what must be known first.
+    /// The answer to a review's request, or what must be known first.
     ///
     /// `own_name` is who we are to the API server: what our own controllers write is defaulted but
     /// never refused, for a rule that stops a controller stops the fleet.
@@ -69,18 +69,18 @@ impl Webhook {
         schemas: &Schemas,
         own_name: Option<&str>,
         review: &Review,
+        request: &Request<'_>,
         facts: &dyn Facts,
-    ) -> Result<Result<Response, Vec<Question>>, ReviewError> {
-        let request = review.request()?;
-        Ok(match self.phase {
-            Phase::Validate if is_own(&request, own_name) => Ok(Response::allowed(review)),
+    ) -> Result<Response, Vec<Question>> {
+        match self.phase {
+            Phase::Validate if is_own(request, own_name) => Ok(Response::allowed(review)),
             Phase::Validate => policies
-                .validate_those(self.concerned, &request, facts)
-                .map(|verdict| answer::validated(review, &request, &verdict)),
+                .validate_those(self.concerned, request, facts)
+                .map(|verdict| answer::validated(review, request, &verdict)),
             Phase::Mutate => policies
-                .mutate_those(self.concerned, &request, facts, schemas)
-                .map(|mutated| answer::mutated(review, &request, &mutated)),
-        })
+                .mutate_those(self.concerned, request, facts, schemas)
+                .map(|mutated| answer::mutated(review, request, &mutated)),
+        }
     }
 }
 

@@ -196,6 +196,13 @@ impl PolicySet {
         &self.documents
     }
 
+    /// The policies among them, without their bindings.
+    pub fn policies(&self) -> impl Iterator<Item = &Document> {
+        self.documents.iter().filter(|document| {
+            matches!(document.spec, Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_))
+        })
+    }
+
     /// What is matched: one rule for each binding of each policy. A policy without one is inert.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         self.documents.iter().flat_map(|policy| {

@@ -17,7 +17,7 @@ fn all_findings_come_in_one_answer_one_line_each() {
     let kubectl = shared().namespace();
     let bad = HOST
         .replace("redfish://192.168.111.1", "gopher://192.168.111.1")
-        .replace("spec:\n", "spec:\n  image: {url: 'nonsense', checksum: x}\n");
+        .replace("worker-0}", "0e0f4b2e-8f0c-4a36-8d5b-3c7a3f7d7d10}");
     let answer = kubectl.run_with_input(&APPLY, &bad).unwrap();
     assert!(!answer.success);
     let lines: Vec<_> = answer.err.lines().collect();
@@ -72,7 +72,7 @@ fn status_is_never_judged() {
         .unjudged(&kubectl)
         .expect_with_input(&["create", "--filename", "-"], &stored_invalid())
         .unwrap();
-    let status = r#"{"status":{"operationalStatus":"OK"}}"#;
+    let status = r#"{"status":{"operationalStatus":"OK","errorMessage":"","poweredOn":false,"provisioning":{"state":"registering","ID":"","image":{"url":""}}}}"#;
     let patch =
         ["patch", "bmh", "worker-0", "--subresource=status", "--type=merge", "--patch", status];
     let answer = kubectl.run(&patch).unwrap();

@@ -23,16 +23,21 @@ metadata: {name: owned-config-maps}
 spec: {policyName: owned-config-maps, validationActions: [Deny]}
 ";
 
+const CONFIG_MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: judged-1}}";
+
 #[test]
 fn a_policy_on_another_resource_needs_no_further_set_up() {
     let stage = shared();
     let kubectl = stage.namespace();
-    let create = ["create", "configmap", "judged-1", "--dry-run=server"];
-    assert!(kubectl.succeeds(&create), "nothing is said of ConfigMaps yet");
+    let create = || {
+        let dry_run = ["create", "--dry-run=server", "--filename", "-"];
+        kubectl.run_with_input(&dry_run, CONFIG_MAP).unwrap()
+    };
+    assert!(create().success, "nothing is said of ConfigMaps yet");
 
     write(&stage.policies, "own.yaml", POLICY);
     let refusal = eventually(PATIENCE, "the policy is in force", || {
-        let answer = kubectl.run(&create).unwrap();
+        let answer = create();
         if answer.success { Err("it was let in") } else { Ok(answer.err) }
     })
     .unwrap();
@@ -60,11 +65,11 @@ fn a_policy_on_another_resource_needs_no_further_set_up() {
         if log.contains("the last good ones stay") { Ok(()) } else { Err(log) }
     })
     .unwrap();
-    assert!(!kubectl.succeeds(&create), "the last good policies stay");
+    assert!(!create().success, "the last good policies stay");
 
     std::fs::remove_file(stage.policies.join("own.yaml")).unwrap();
     eventually(PATIENCE, "the policy is gone", || {
-        if kubectl.succeeds(&create) { Ok(()) } else { Err("it is still refused") }
+        if create().success { Ok(()) } else { Err("it is still refused") }
     })
     .unwrap();
 }

@@ -13,15 +13,14 @@ use k8s_openapi::api::{
 use kube::{
     Api, Client, Resource as _,
     api::{Patch, PatchParams, PostParams},
-    discovery::{Discovery, verbs},
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::policies::InForce;
 use crate::{
-    adapters::probes::Readiness,
-    admission::{Registration, Registrations, Resource, needs_discovery, registrations},
+    adapters::{probes::Readiness, stored},
+    admission::{Registration, Registrations, needs_discovery, registrations},
 };
 
 /// How soon what was deleted comes back, and a new CA is taken up.
@@ -103,7 +102,7 @@ async fn register(
     in_force: &InForce,
 ) -> Result<Registrations> {
     let resources = if needs_discovery(&in_force.policies) {
-        resources(client).await.context("could not find out which resources the cluster has")?
+        stored::served(client).await?.into_iter().map(|served| served.resource).collect()
     } else {
         Vec::new()
     };
@@ -145,31 +144,4 @@ fn configuration(kind: &str, settings: &Settings, webhooks: &[Value]) -> Value {
         object["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": certificate});
     }
     object
-}
-
-async fn resources(client: &Client) -> Result<Vec<Resource>> {
-    let discovery = Discovery::new(client.clone()).run_aggregated().await?;
-    let mut found = Vec::new();
-    for group in discovery.groups() {
-        for version in group.versions() {
-            for (resource, capabilities) in group.versioned_resources(version) {
-                let named = |name: String| Resource {
-                    group: resource.group.clone(),
-                    version: resource.version.clone(),
-                    name,
-                };
-                // What cannot be written is never admitted.
-                if [verbs::CREATE, verbs::UPDATE, verbs::DELETE]
-                    .iter()
-                    .any(|verb| capabilities.supports_operation(verb))
-                {
-                    found.push(named(resource.plural.clone()));
-                }
-                for (sub, _) in &capabilities.subresources {
-                    found.push(named(format!("{}/{}", resource.plural, sub.plural)));
-                }
-            }
-        }
-    }
-    Ok(found)
 }

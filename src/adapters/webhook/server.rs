@@ -48,8 +48,6 @@ pub const TIMEOUT_SECONDS: u8 = 5;
 const DEADLINE: Duration = Duration::from_millis(4500);
 /// How long answers under way have after we were told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
-/// Each round of questions comes from what the last one answered; no real policy needs as many.
-const ROUNDS: usize = 16;
 
 /// What an answer is made from.
 pub struct Desk {
@@ -179,25 +177,15 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     let request = review.request().map_err(|error| bad(&error))?;
     let policies = Arc::clone(&desk.policies.borrow().policies);
     let schemas = Arc::clone(&desk.schemas.borrow());
-    let mut known = KnownFacts::default();
-    for _ in 0..ROUNDS {
-        let own_name = desk.own_name.as_deref();
-        let answered = webhook
-            .answer(&policies, &schemas, own_name, &review, &known)
-            .map_err(|error| bad(&error))?;
-        let questions = match answered {
-            Ok(response) => {
-                note(webhook.phase, desk, &review, &response);
-                return Ok(response);
-            }
-            Err(questions) => questions,
-        };
-        desk.sources.look_up(&questions, &request, &mut known).await.map_err(|error| {
-            Failure(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}; try again"))
-        })?;
-    }
-    let text = format!("the policies still had questions after {ROUNDS} rounds of answers");
-    Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, text))
+    let own_name = desk.own_name.as_deref();
+    let evaluate = |known: &KnownFacts| {
+        webhook.answer(&policies, &schemas, own_name, &review, &request, known)
+    };
+    let response = desk.sources.settle(&request, evaluate).await.map_err(|error| {
+        Failure(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}; try again"))
+    })?;
+    note(webhook.phase, desk, &review, &response);
+    Ok(response)
 }
 
 fn note(phase: Phase, desk: &Desk, review: &Review, response: &Response) {

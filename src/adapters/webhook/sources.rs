@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use futures::StreamExt;
 use k8s_openapi::api::{
     authorization::v1::{
@@ -33,6 +33,9 @@ use crate::policy::{
     cel::authorizer::{Decision, Question as Authorization, Subject},
     selected,
 };
+
+/// Each round of questions comes from what the last one answered; no real policy needs as many.
+const ROUNDS: usize = 16;
 
 /// The cluster, as policies ask about it.
 pub struct Sources {
@@ -64,8 +67,23 @@ impl Sources {
         Self { client, namespaces, params: Mutex::default() }
     }
 
-    /// Looks up what an evaluation asked for, all at once.
-    pub async fn look_up(
+    /// Evaluates until nothing is asked any more.
+    pub async fn settle<T>(
+        &self,
+        request: &Request<'_>,
+        evaluate: impl Fn(&KnownFacts) -> Result<T, Vec<Question>>,
+    ) -> Result<T> {
+        let mut known = KnownFacts::default();
+        for _ in 0..ROUNDS {
+            match evaluate(&known) {
+                Ok(settled) => return Ok(settled),
+                Err(questions) => self.look_up(&questions, request, &mut known).await?,
+            }
+        }
+        bail!("the policies still had questions after {ROUNDS} rounds of answers")
+    }
+
+    async fn look_up(
         &self,
         questions: &[Question],
         request: &Request<'_>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::policy::{PolicySet, ResourceRule, Rule};
+use crate::policy::{Kind, PolicySet, ResourceRule, Rule};
 
 const ANY: &str = "*";
 const OPERATIONS: [&str; 4] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
@@ -66,6 +66,23 @@ pub fn needs_discovery(policies: &PolicySet) -> bool {
             is_wild(&rule.api_groups) || is_wild(&rule.api_versions) || is_wild(&rule.resources)
         })
     })
+}
+
+/// The resources whose objects validating policies judge, each in one version.
+#[must_use]
+pub fn audited(policies: &PolicySet, resources: &[Resource]) -> Vec<Resource> {
+    let validating = policies.rules().filter(|rule| rule.kind == Kind::ValidatingAdmissionPolicy);
+    let mut found: BTreeMap<(String, String), String> = BTreeMap::new();
+    for rule in validating {
+        for it in covered(&rule, resources) {
+            if it.operation == "CREATE" && it.parent() == it.resource {
+                let version = found.entry((it.group, it.resource)).or_default();
+                *version = it.version.max(std::mem::take(version));
+            }
+        }
+    }
+    let resource = |((group, name), version)| Resource { group, version, name };
+    found.into_iter().map(resource).collect()
 }
 
 /// All that a binding of a policy is for.

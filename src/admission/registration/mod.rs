@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-pub use self::covered::{Resource, needs_discovery};
+pub use self::covered::{Resource, audited, needs_discovery};
 use self::{covered::Covered, narrowed::Narrowed};
 use super::webhook::{Phase, Webhook};
 use crate::policy::{Concerned, Kind, LabelSelector, MatchCondition, PolicySet, Rule};
