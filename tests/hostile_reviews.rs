@@ -92,7 +92,8 @@ impl Server {
         Webhook::all().for_each(|webhook| {
             let facts = KnownFacts::default();
             let (policies, schemas) = (&self.policies, &self.schemas);
-            if let Ok(response) = webhook.answer(policies, schemas, None, &review, &request, &facts) {
+            if let Ok(response) = webhook.answer(policies, schemas, None, &review, &request, &facts)
+            {
                 let written = response.to_json().unwrap();
                 assert!(written.len() < 8 << 20, "an answer of {} bytes", written.len());
             }

@@ -19,6 +19,8 @@ const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
 pub struct Options {
     /// The user's policies.
     pub policy_dir: Option<PathBuf>,
+    /// Which of cargo's profiles it is built with, if not the one for tests.
+    pub profile: Option<String>,
 }
 
 /// A running `ironward run`. It ends with its control plane.
@@ -45,7 +47,11 @@ impl Ironward {
         let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
         let (certificate, authority) = plane.serving_certificate("ironward")?;
         let url = format!("https://{webhook}");
-        let mut command = Command::new(binary()?);
+        let program = match &options.profile {
+            Some(profile) => build(profile)?,
+            None => binary()?,
+        };
+        let mut command = Command::new(program);
         command
             .args(["run", "--probe-address", &probes])
             .args(["--webhook-address", &webhook, "--webhook-url", &url])
@@ -80,11 +86,11 @@ impl Ironward {
 /// The program, built now if this checkout has changed since.
 pub fn binary() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
+    let built = BUILT.get_or_init(|| build("dev").map_err(|error| format!("{error:#}")));
     built.clone().map_err(anyhow::Error::msg)
 }
 
-fn build() -> Result<PathBuf> {
+fn build(profile: &str) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<PathBuf>,
@@ -95,6 +101,7 @@ fn build() -> Result<PathBuf> {
     let mut command = Command::new(cargo);
     command
         .args(["build", "--quiet", "--package", "ironward", "--bin", "ironward"])
+        .args(["--profile", profile])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(WORKSPACE);
     let answer = kubectl::run(&mut command, "")?;

@@ -4,6 +4,8 @@
 
 mod certificate;
 mod conduct;
+mod documentation;
 mod outage;
 mod own_policies;
+mod shipped;
 mod stage;

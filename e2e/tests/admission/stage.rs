@@ -44,7 +44,7 @@ impl Stage {
         cluster::install_kinds(&plane).unwrap();
         let policies = plane.dir().join("policies");
         fs::create_dir(&policies).unwrap();
-        let options = Options { policy_dir: Some(policies.clone()) };
+        let options = Options { policy_dir: Some(policies.clone()), ..Options::default() };
         let ironward = Ironward::start_with(&plane, &options).unwrap();
         ironward.wait_until_ready().unwrap();
         let stage = Self { plane, ironward, policies };
