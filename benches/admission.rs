@@ -10,6 +10,10 @@ use ironward::{
 use serde_json::{Value, json};
 use std::hint::black_box;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HOST: &str = include_str!("../tests/cel/baremetalhost.json");
 
 fn review(operation: &str, change: impl FnOnce(&mut Value)) -> Vec<u8> {

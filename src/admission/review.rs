@@ -25,6 +25,9 @@ pub enum ReviewError {
     /// No JSON, or none of this shape.
     #[error("the body is not an AdmissionReview: {0}")]
     Json(#[from] serde_json::Error),
+    /// No text.
+    #[error("the body is not an AdmissionReview: {0}")]
+    Text(#[from] std::str::Utf8Error),
     /// Something else.
     #[error("the body says it is {kind:?} of {api_version:?}, not {KIND} of {API_VERSION}")]
     OtherKind {
@@ -54,7 +57,9 @@ impl Review {
             #[serde(default)]
             request: Value,
         }
-        let Envelope { api_version, kind, request } = serde_json::from_slice(body)?;
+        // All at once: serde_json would look at the bytes of each text for itself.
+        let body = std::str::from_utf8(body)?;
+        let Envelope { api_version, kind, request } = serde_json::from_str(body)?;
         if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
             return Err(ReviewError::OtherKind { kind, api_version });
         }
