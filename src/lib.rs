@@ -7,6 +7,7 @@
 //! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
+//! | [`template`] | Go's templates, and the functions that metadata templates have | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
@@ -18,3 +19,4 @@ pub mod cli;
 pub mod domain;
 pub mod policy;
 pub mod run;
+pub mod template;

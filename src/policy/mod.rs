@@ -31,10 +31,11 @@ mod selector;
 mod set;
 mod shape;
 mod shapes;
-mod suggest;
 mod validate;
 mod verdict;
 mod yaml;
+
+use crate::domain::suggest;
 
 pub use directory::{Directory, File, is_policy_file};
 pub use document::*;
