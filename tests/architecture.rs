@@ -45,6 +45,15 @@ const LAYERS: [Layer; 4] = [
         folder: "src/admission",
         forbidden: &[("crate::adapters", "adapters use admission, not the other way round")],
     },
+    Layer {
+        folder: "src/template",
+        forbidden: &[
+            ("kube::", "templates know text and values, not Kubernetes"),
+            ("crate::api", "what a template shows of an object is its caller's choice"),
+            ("crate::policy", "templates and policies do not use each other"),
+            ("crate::adapters", "adapters use templates, not the other way round"),
+        ],
+    },
 ];
 
 #[test]

@@ -36,12 +36,13 @@ mod set;
 mod shape;
 mod shapes;
 pub mod shipped;
-mod suggest;
 pub mod suite;
 pub mod trial;
 mod validate;
 mod verdict;
 mod yaml;
+
+use crate::domain::suggest;
 
 pub use directory::{Directory, File, is_policy_file};
 pub use document::*;

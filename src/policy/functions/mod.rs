@@ -2,6 +2,7 @@
 //! that the controllers use, so that what a policy lets in can be reconciled.
 
 mod bmc;
+mod go_template;
 mod mac;
 
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use super::cel::{Extension, Value};
 /// The functions of the extended tier, to compile policies with.
 #[must_use]
 pub fn extensions() -> Vec<Arc<Extension>> {
-    [mac::extensions(), bmc::extensions()].into_iter().flatten().map(Arc::new).collect()
+    let all = [mac::extensions(), bmc::extensions(), go_template::extensions()];
+    all.into_iter().flatten().map(Arc::new).collect()
 }
 
 /// A text argument; the checker lets nothing else through.
@@ -50,6 +52,21 @@ mod tests {
         "bmc.problems('ipmi://192.0.2.1:0')[0]",
         json!({"string": "`0` is not a port, which is a number from 1 to 65535"})
     )]
+    #[case::no_template_problems(
+        "goTemplate.problems('worker-{{ getIndex }}')",
+        json!({"list": []})
+    )]
+    #[case::template_problems(
+        "goTemplate.problems('a-{{ getIndx }}{{ getIndexWithOffset }}')[0]",
+        json!({"string": "1:6: function \"getIndx\" not defined; did you mean \"getIndex\"?"})
+    )]
+    #[case::all_template_problems(
+        "goTemplate.problems('a-{{ getIndx }}{{ getIndexWithOffset }}').size()",
+        json!({"int": "2"})
+    )]
+    #[case::varies("goTemplate.variesByNode('worker-{{ getIndex }}')", json!({"bool": true}))]
+    #[case::same("goTemplate.variesByNode('worker-{{ namespace }}')", json!({"bool": false}))]
+    #[case::broken("goTemplate.variesByNode('worker-{{')", json!({"bool": false}))]
     fn functions_answer(#[case] source: &str, #[case] expected: serde_json::Value) {
         let program = compile(source, &environment(), &[]).unwrap();
         let bindings = Bindings::new();
