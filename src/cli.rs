@@ -1,10 +1,13 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
+pub mod audit;
 pub mod crds;
 pub mod policy;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
+
+use crate::admission::Address;
 
 /// Guards and runs a fleet of bare-metal hosts on Kubernetes.
 #[derive(Debug, Parser)]
@@ -20,6 +23,8 @@ pub struct Cli {
 pub enum Command {
     /// Run against the cluster that KUBECONFIG names, or that this pod is in.
     Run(Settings),
+    /// Judge all objects of a cluster by the policies, as if each were created now.
+    Audit(audit::Args),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
     /// Work with policies: list, check, test, evaluate and export them. No cluster is asked.
@@ -30,7 +35,7 @@ pub enum Command {
 /// How to run.
 #[derive(Debug, Args)]
 pub struct Settings {
-    /// Where to answer the kubelet's questions: /livez and /readyz, over plain HTTP.
+    /// Where to answer the kubelet and Prometheus: /livez, /readyz and /metrics, over plain HTTP.
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -39,9 +44,104 @@ pub struct Settings {
     )]
     pub probe_address: SocketAddr,
 
+    /// Serve admission.
+    #[command(flatten)]
+    pub admission: Admission,
+
     /// How log lines look: `text` for people, `json` for machines.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "IRONWARD_LOG_FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// How admission is served. Without a certificate it is not.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Admission")]
+pub struct Admission {
+    /// Where to answer the API server, over TLS.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "0.0.0.0:9443",
+        env = "IRONWARD_WEBHOOK_ADDRESS"
+    )]
+    pub webhook_address: SocketAddr,
+
+    /// The serving certificate, in PEM. It is read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_key_file", env = "IRONWARD_TLS_CERT_FILE")]
+    pub tls_cert_file: Option<PathBuf>,
+
+    /// The certificate's key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file", env = "IRONWARD_TLS_KEY_FILE")]
+    pub tls_key_file: Option<PathBuf>,
+
+    /// The certificates by which the API server shall know us, in PEM, for the webhook registrations.
+    #[arg(long, value_name = "FILE", env = "IRONWARD_CA_FILE")]
+    pub ca_file: Option<PathBuf>,
+
+    /// Let cert-manager fill in the certificates by which the API server shall know us: those of this Certificate.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        conflicts_with = "ca_file",
+        env = "IRONWARD_INJECT_CA_FROM"
+    )]
+    pub inject_ca_from: Option<String>,
+
+    /// The Service through which the API server shall reach us. Its namespace is left alone by all webhooks.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME:PORT",
+        value_parser = service,
+        env = "IRONWARD_WEBHOOK_SERVICE"
+    )]
+    pub webhook_service: Option<Address>,
+
+    /// The URL by which the API server shall reach us, if we are not in its cluster.
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with = "webhook_service",
+        env = "IRONWARD_WEBHOOK_URL"
+    )]
+    pub webhook_url: Option<String>,
+
+    /// The name of the webhook registrations. Each release in a cluster needs its own.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "ironward",
+        env = "IRONWARD_REGISTRATION_NAME"
+    )]
+    pub registration_name: String,
+
+    /// Your policies. One that has the name of a shipped one takes its place. The folder is read
+    /// again when it changes.
+    #[arg(long, value_name = "DIR", env = "IRONWARD_POLICY_DIR")]
+    pub policy_dir: Option<PathBuf>,
+}
+
+impl Admission {
+    /// How the API server reaches us, if it is to be told.
+    #[must_use]
+    pub fn address(&self) -> Option<Address> {
+        let url = || self.webhook_url.clone().map(Address::Url);
+        self.webhook_service.clone().or_else(url)
+    }
+}
+
+fn service(text: &str) -> Result<Address, String> {
+    let parts = || {
+        let (namespace, rest) = text.split_once('/')?;
+        let (name, port) = rest.split_once(':').unwrap_or((rest, "443"));
+        let port = port.parse().ok()?;
+        let is_named = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+        is_named.then(|| Address::Service {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            port,
+        })
+    };
+    parts().ok_or_else(|| "it is to be `namespace/name` or `namespace/name:port`".to_owned())
 }
 
 /// How log lines look.

@@ -6,15 +6,21 @@
 //! |---|---|---|
 //! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
+//! | [`template`] | Go's templates, and the functions that metadata templates have | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
+//! | [`admission`] | what the API server asks, and what it is answered | no |
+//! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
 //! `tests/architecture.rs` fails when a pure module gains I/O.
 
 pub mod adapters;
+pub mod admission;
 pub mod api;
+pub mod audit;
 pub mod cli;
 pub mod domain;
 pub mod policy;
 pub mod run;
+pub mod template;

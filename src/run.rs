@@ -1,11 +1,23 @@
 //! The only wiring: builds the adapters, starts the tasks, waits, and stops in order.
 
 use crate::{
-    adapters::{kinds, probes, telemetry},
-    cli::{self, Cli, Command, Settings, policy},
+    adapters::{
+        kinds, probes, telemetry,
+        webhook::{
+            certificate,
+            metrics::Metrics,
+            policies::Policies,
+            registrar,
+            server::{self, Desk},
+            sources::Sources,
+        },
+    },
+    admission::Registration,
+    cli::{self, Admission, Cli, Command, Settings, policy},
 };
 use anyhow::{Context, Result};
-use std::{io, process::ExitCode};
+use prometheus_client::registry::Registry;
+use std::{io, pin::Pin, process::ExitCode, sync::Arc};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -24,6 +36,7 @@ pub fn main(cli: Cli) -> ExitCode {
 fn perform(command: Command) -> Result<()> {
     match command {
         Command::Run(settings) => serve(&settings),
+        Command::Audit(arguments) => audit(&arguments),
         Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
         Command::Policy(command) => policy::run(&command),
     }
@@ -39,10 +52,39 @@ async fn serve(settings: &Settings) -> Result<()> {
         .context("could not find out which cluster to talk to; set KUBECONFIG, or run in a pod")?;
 
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let (publish, readiness) = watch::channel(probes::Readiness::starting());
+    let until_stopped = |task| tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+    let mut metrics = Registry::default();
+    let (readiness, is_ready) = watch::channel(probes::Readiness::starting());
+    let (schemas, known_schemas) = watch::channel(Arc::default());
+    let policies = Policies::load(settings.admission.policy_dir.clone())?;
+    let in_force = policies.subscribe();
+    let publish = kinds::Publish { readiness, schemas };
+    until_stopped(boxed(kinds::watch(client.clone(), in_force.clone(), publish)));
+    until_stopped(boxed(policies.keep_current()));
+
+    if let Some(files) = certificate(&settings.admission) {
+        let listener = server::bind(settings.admission.webhook_address)?;
+        let tls = certificate::load(&files).await?;
+        let own_name = registrar::own_name(&client).await?;
+        let sources = Sources::new(client.clone());
+        let desk_metrics = Metrics::new(&mut metrics);
+        let desk =
+            Desk::new(in_force.clone(), known_schemas, sources, own_name.clone(), desk_metrics);
+        tasks.spawn(server::serve(listener, tls.clone(), Arc::new(desk), stop.clone()));
+        until_stopped(boxed(certificate::keep_current(files, tls)));
+        if let Some(settings) = registration(&settings.admission, own_name) {
+            let ready = is_ready.clone();
+            until_stopped(boxed(registrar::keep_registered(client, settings, in_force, ready)));
+        } else {
+            tracing::warn!(
+                "the API server is not told of us: --webhook-service or --webhook-url says where we are"
+            );
+        }
+    } else {
+        tracing::warn!("admission is not served: there is no --tls-cert-file");
+    }
     let probes = probes::bind(settings.probe_address).await?;
-    tasks.spawn(probes::serve(probes, readiness, stop.clone()));
-    tasks.spawn(stop.clone().run_until_cancelled_owned(kinds::watch(client, publish)));
+    tasks.spawn(probes::serve(probes, is_ready, metrics, stop.clone()));
 
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "ironward runs");
     stop_signal().await?;
@@ -51,6 +93,38 @@ async fn serve(settings: &Settings) -> Result<()> {
     tasks.close();
     tasks.wait().await;
     Ok(())
+}
+
+#[tokio::main]
+async fn audit(arguments: &cli::audit::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::audit::run(arguments, io::stdout().lock()).await
+}
+
+fn boxed(
+    task: impl Future<Output = ()> + Send + 'static,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(task)
+}
+
+fn certificate(settings: &Admission) -> Option<certificate::Files> {
+    let (certificate, key) = (settings.tls_cert_file.clone()?, settings.tls_key_file.clone()?);
+    Some(certificate::Files { certificate, key })
+}
+
+fn registration(settings: &Admission, own_name: Option<String>) -> Option<registrar::Settings> {
+    let registration = Registration {
+        address: settings.address()?,
+        ca_bundle: None,
+        own_name,
+        timeout_seconds: server::TIMEOUT_SECONDS,
+    };
+    Some(registrar::Settings {
+        name: settings.registration_name.clone(),
+        registration,
+        ca_file: settings.ca_file.clone(),
+        inject_ca_from: settings.inject_ca_from.clone(),
+    })
 }
 
 /// Resolves when a person or the kubelet asks us to stop.

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 3] = [
+const LAYERS: [Layer; 4] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -36,7 +36,23 @@ const LAYERS: [Layer; 3] = [
     },
     Layer {
         folder: "src/policy",
-        forbidden: &[("crate::adapters", "adapters use policy, not the other way round")],
+        forbidden: &[
+            ("crate::adapters", "adapters use policy, not the other way round"),
+            ("crate::admission", "admission uses policy, not the other way round"),
+        ],
+    },
+    Layer {
+        folder: "src/admission",
+        forbidden: &[("crate::adapters", "adapters use admission, not the other way round")],
+    },
+    Layer {
+        folder: "src/template",
+        forbidden: &[
+            ("kube::", "templates know text and values, not Kubernetes"),
+            ("crate::api", "what a template shows of an object is its caller's choice"),
+            ("crate::policy", "templates and policies do not use each other"),
+            ("crate::adapters", "adapters use templates, not the other way round"),
+        ],
     },
 ];
 

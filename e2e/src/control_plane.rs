@@ -113,6 +113,12 @@ impl ControlPlane {
         kubeconfig(self.group.dir(), &self.server, &self.authority, user, groups)
     }
 
+    /// Makes a certificate for a server on this machine, and gives the one of its authority with it.
+    pub fn serving_certificate(&self, name: &str) -> Result<(Files, PathBuf)> {
+        let files = self.authority.for_server(name, &["127.0.0.1", "localhost"])?;
+        Ok((files, self.authority.certificate()))
+    }
+
     /// `kubectl` as the administrator.
     #[must_use]
     pub fn kubectl(&self) -> Kubectl {

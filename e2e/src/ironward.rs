@@ -1,7 +1,8 @@
 //! Ironward itself: built from this checkout and run as a process of its own.
 
 use crate::{
-    control_plane::ControlPlane, http, kubectl, ports, process_group::Process, progress::Progress,
+    certificates::Files, control_plane::ControlPlane, http, kubectl, ports, process_group::Process,
+    progress::Progress,
 };
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -10,6 +11,18 @@ use std::{path::PathBuf, process::Command, sync::OnceLock, time::Duration};
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Who Ironward is to the API server: not the administrator, whose own writes are to be judged.
+const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
+
+/// How it is run beyond the usual.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The user's policies.
+    pub policy_dir: Option<PathBuf>,
+    /// Which of cargo's profiles it is built with, if not the one for tests.
+    pub profile: Option<String>,
+}
+
 /// A running `ironward run`. It ends with its control plane.
 #[derive(Debug)]
 pub struct Ironward {
@@ -17,19 +30,43 @@ pub struct Ironward {
     pub process: Process,
     /// Where it answers the kubelet's questions.
     pub probes: String,
+    /// Where it answers the API server.
+    pub webhook: String,
+    /// The serving certificate.
+    pub certificate: Files,
 }
 
 impl Ironward {
-    /// Starts it against a control plane, as its administrator.
+    /// Starts it against a control plane, as a service account to which nothing is forbidden.
     pub fn start(plane: &ControlPlane) -> Result<Self> {
-        let [port] = ports::free()?;
-        let address = format!("127.0.0.1:{port}");
-        let mut command = Command::new(binary()?);
+        Self::start_with(plane, &Options::default())
+    }
+
+    /// The same with something beyond the usual.
+    pub fn start_with(plane: &ControlPlane, options: &Options) -> Result<Self> {
+        let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
+        let (certificate, authority) = plane.serving_certificate("ironward")?;
+        let url = format!("https://{webhook}");
+        let program = match &options.profile {
+            Some(profile) => build(profile)?,
+            None => binary()?,
+        };
+        let mut command = Command::new(program);
         command
-            .args(["run", "--probe-address", &address])
-            .env("KUBECONFIG", plane.admin_kubeconfig());
+            .args(["run", "--probe-address", &probes])
+            .args(["--webhook-address", &webhook, "--webhook-url", &url])
+            .arg("--tls-cert-file")
+            .arg(&certificate.certificate)
+            .arg("--tls-key-file")
+            .arg(&certificate.key)
+            .arg("--ca-file")
+            .arg(authority)
+            .env("KUBECONFIG", plane.kubeconfig_for(OWN_NAME, &["system:masters"])?);
+        if let Some(folder) = &options.policy_dir {
+            command.arg("--policy-dir").arg(folder);
+        }
         let process = plane.spawn("ironward", command)?;
-        Ok(Self { process, probes: format!("http://{address}") })
+        Ok(Self { process, probes: format!("http://{probes}"), webhook: url, certificate })
     }
 
     /// Waits until it says that it is ready.
@@ -49,11 +86,11 @@ impl Ironward {
 /// The program, built now if this checkout has changed since.
 pub fn binary() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
+    let built = BUILT.get_or_init(|| build("dev").map_err(|error| format!("{error:#}")));
     built.clone().map_err(anyhow::Error::msg)
 }
 
-fn build() -> Result<PathBuf> {
+fn build(profile: &str) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<PathBuf>,
@@ -64,6 +101,7 @@ fn build() -> Result<PathBuf> {
     let mut command = Command::new(cargo);
     command
         .args(["build", "--quiet", "--package", "ironward", "--bin", "ironward"])
+        .args(["--profile", profile])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(WORKSPACE);
     let answer = kubectl::run(&mut command, "")?;

@@ -17,6 +17,7 @@ pub mod ironic;
 pub mod ironward;
 pub mod judge;
 pub mod kubectl;
+pub mod load;
 pub mod ports;
 pub mod process_group;
 pub mod progress;

@@ -2,4 +2,6 @@
 
 pub mod kinds;
 pub mod probes;
+pub mod stored;
 pub mod telemetry;
+pub mod webhook;

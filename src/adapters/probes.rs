@@ -1,11 +1,18 @@
-//! `/livez` and `/readyz` for the kubelet, on a plain port.
+//! `/livez` and `/readyz` for the kubelet and `/metrics` for Prometheus, on a plain port.
 //!
 //! They answer different questions. Alive is a process that answers at all: restarting it helps nobody when
 //! a kind is missing from the cluster. Ready is one that has all it needs; if not, the answer says what is missing.
 
 use anyhow::{Context, Result};
-use axum::{Router, extract::State, http::StatusCode, routing::get};
-use std::net::SocketAddr;
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::IntoResponse,
+    routing::get,
+};
+use prometheus_client::{encoding::text::encode, registry::Registry};
+use std::{net::SocketAddr, sync::Arc};
 use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
@@ -42,9 +49,10 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
 pub async fn serve(
     listener: TcpListener,
     readiness: watch::Receiver<Readiness>,
+    metrics: Registry,
     stop: CancellationToken,
 ) {
-    let served = axum::serve(listener, router(readiness))
+    let served = axum::serve(listener, router(readiness, metrics))
         .with_graceful_shutdown(stop.cancelled_owned())
         .await;
     if let Err(error) = served {
@@ -52,14 +60,25 @@ pub async fn serve(
     }
 }
 
-fn router(readiness: watch::Receiver<Readiness>) -> Router {
+fn router(readiness: watch::Receiver<Readiness>, metrics: Registry) -> Router {
+    let metrics = Arc::new(metrics);
     let ready = |State(readiness): State<watch::Receiver<Readiness>>| async move {
         readiness.borrow().answer()
     };
     Router::new()
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(ready))
+        .route("/metrics", get(async move || scraped(&metrics)))
         .with_state(readiness)
+}
+
+fn scraped(metrics: &Registry) -> axum::response::Response {
+    const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let mut text = String::new();
+    match encode(&mut text, metrics) {
+        Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 //!
 //! What they share is a file each: addresses ([`mac`], [`bmc`]), the host's state
 //! ([`provisioning_state`], [`host_status`]), and how values are written ([`kubernetes_name`],
-//! [`text`]).
+//! [`text`]) and misspelt (`suggest`).
 
 pub mod automated_cleaning;
 pub mod bmc;
@@ -26,6 +26,7 @@ pub mod metadata;
 pub mod node_reuse;
 pub mod provisioning_state;
 pub mod remediation;
+pub(crate) mod suggest;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -38,13 +38,14 @@ mod set;
 mod shape;
 mod shapes;
 pub mod shipped;
-mod suggest;
 pub mod suite;
 pub mod trial;
 pub mod unknown_fields;
 mod validate;
 mod verdict;
 mod yaml;
+
+use crate::domain::suggest;
 
 pub use directory::{Directory, File, is_policy_file};
 pub use document::*;
@@ -55,6 +56,7 @@ pub use mutate::{Mutated, MutationDenial};
 pub use problem::Problem;
 pub use ratchet::ANNOTATION as RATCHETING;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
+pub use selector::selected;
 pub use set::{Concerned, PolicySet, Rule};
 pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;

@@ -58,6 +58,13 @@ impl Selector {
     }
 }
 
+/// Those objects whose labels are selected.
+#[must_use]
+pub fn selected(selector: &LabelSelector, objects: Vec<Value>) -> Vec<Value> {
+    let selector = Selector::new(selector);
+    objects.into_iter().filter(|object| selector.matches(object)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;

@@ -62,14 +62,16 @@ pub struct Rule<'a> {
     pub tier: Tier,
     /// Whether errors refuse the request.
     pub fails: bool,
+    /// Whether the binding denies: what only warns must not refuse when it cannot be evaluated.
+    pub denies: bool,
+    /// Whether it is to be asked again when others have changed the object since.
+    pub reinvoked: bool,
     /// What the policy matches.
     pub constraints: &'a MatchResources,
     /// What the binding narrows that to.
     pub resources: Option<&'a MatchResources>,
     /// The policy's conditions.
     pub conditions: &'a [MatchCondition],
-    /// Whether `params` is declared, which a webhook's conditions do not know.
-    pub has_params: bool,
 }
 
 impl PolicySet {
@@ -194,6 +196,13 @@ impl PolicySet {
         &self.documents
     }
 
+    /// The policies among them, without their bindings.
+    pub fn policies(&self) -> impl Iterator<Item = &Document> {
+        self.documents.iter().filter(|document| {
+            matches!(document.spec, Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_))
+        })
+    }
+
     /// What is matched: one rule for each binding of each policy. A policy without one is inert.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         self.documents.iter().flat_map(|policy| {
@@ -212,20 +221,18 @@ fn compiler(document: &Document, extensions: &[Arc<Extension>]) -> Compiler {
 }
 
 fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
-    let (constraints, conditions, failure_policy, has_params, binding_spec) =
+    let (constraints, conditions, failure_policy, binding_spec) =
         match (&policy.spec, &binding.spec) {
             (Spec::ValidatingPolicy(spec), Spec::ValidatingBinding(binding)) => (
                 spec.match_constraints.as_ref()?,
                 &spec.match_conditions,
                 &spec.failure_policy,
-                spec.param_kind.is_some(),
                 binding,
             ),
             (Spec::MutatingPolicy(spec), Spec::MutatingBinding(binding)) => (
                 spec.match_constraints.as_ref()?,
                 &spec.match_conditions,
                 &spec.failure_policy,
-                spec.param_kind.is_some(),
                 binding,
             ),
             _ => return None,
@@ -236,9 +243,12 @@ fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {
         binding: &binding.metadata.name,
         tier: policy.tier,
         fails: failure_policy.as_deref() != Some("Ignore"),
+        reinvoked: matches!(&policy.spec, Spec::MutatingPolicy(spec)
+            if spec.reinvocation_policy == "IfNeeded"),
+        denies: policy.kind() == Kind::MutatingAdmissionPolicy
+            || binding_spec.validation_actions.iter().any(|action| action == "Deny"),
         constraints,
         resources: binding_spec.match_resources.as_ref(),
         conditions,
-        has_params,
     })
 }

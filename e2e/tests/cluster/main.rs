@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod control_plane;
-mod documentation;
 mod explain;
 mod metal3_samples;
 mod metal3_schema;

@@ -2,6 +2,7 @@
 //! that the controllers use, so that what a policy lets in can be reconciled.
 
 mod bmc;
+mod go_template;
 mod json;
 mod mac;
 
@@ -12,7 +13,7 @@ use super::cel::{Extension, Value};
 /// The functions of the extended tier, to compile policies with.
 #[must_use]
 pub fn extensions() -> Vec<Arc<Extension>> {
-    let all = [mac::extensions(), bmc::extensions(), json::extensions()];
+    let all = [mac::extensions(), bmc::extensions(), json::extensions(), go_template::extensions()];
     all.into_iter().flatten().map(Arc::new).collect()
 }
 
@@ -56,6 +57,21 @@ mod tests {
     #[case::json_field("json.parse('{\"mode\": \"hard\"}').?mode.orValue('')", json!({"string": "hard"}))]
     #[case::is_json("json.isJSON('{}')", json!({"bool": true}))]
     #[case::is_no_json("json.isJSON('{')", json!({"bool": false}))]
+    #[case::no_template_problems(
+        "goTemplate.problems('worker-{{ getIndex }}')",
+        json!({"list": []})
+    )]
+    #[case::template_problems(
+        "goTemplate.problems('a-{{ getIndx }}{{ getIndexWithOffset }}')[0]",
+        json!({"string": "1:6: function \"getIndx\" not defined; did you mean \"getIndex\"?"})
+    )]
+    #[case::all_template_problems(
+        "goTemplate.problems('a-{{ getIndx }}{{ getIndexWithOffset }}').size()",
+        json!({"int": "2"})
+    )]
+    #[case::varies("goTemplate.variesByNode('worker-{{ getIndex }}')", json!({"bool": true}))]
+    #[case::same("goTemplate.variesByNode('worker-{{ namespace }}')", json!({"bool": false}))]
+    #[case::broken("goTemplate.variesByNode('worker-{{')", json!({"bool": false}))]
     fn functions_answer(#[case] source: &str, #[case] expected: serde_json::Value) {
         let program = compile(source, &environment(), &[]).unwrap();
         let bindings = Bindings::new();

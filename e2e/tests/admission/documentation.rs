@@ -1,8 +1,8 @@
 //! Every command in the documentation does what the page says. `IRONWARD_UPDATE_DOCS=1` writes into the pages
 //! what the commands print now; what changed is then for you to read.
 
+use crate::stage::shared;
 use ironward_e2e::{
-    cluster,
     documentation::{agrees, examples, with_output},
     ironward,
     tour::Stage,
@@ -16,13 +16,16 @@ const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 #[test]
 fn every_example_prints_what_its_page_says() {
-    let plane = cluster::shared().unwrap();
+    let admission = shared();
     let mut wrong = Vec::new();
     let mut tried = 0;
     for page in pages() {
-        let namespace = cluster::namespace().unwrap();
+        let namespace = admission.namespace();
         let stage = Stage {
-            kubeconfig: plane.admin_kubeconfig_in(namespace.namespace().unwrap()).unwrap(),
+            kubeconfig: admission
+                .plane
+                .admin_kubeconfig_in(namespace.namespace().unwrap())
+                .unwrap(),
             kubectl_folder: namespace.folder().into(),
             ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
         };

@@ -1,0 +1,3 @@
+module ironward.dev/template-oracle
+
+go 1.26

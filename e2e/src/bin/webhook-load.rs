@@ -1,0 +1,170 @@
+//! `cargo webhook-load`: how much admission one core of Ironward answers, and how fast, over TLS.
+//!
+//! The server is Ironward itself against a real API server with hosts in it, held to one core; the load comes
+//! from here, over HTTP/2 as the API server's does. Throughput is asked with answers awaited; latency at
+//! a fixed rate, counted from when a question was due, so that a stall counts for all that waited.
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use ironward_e2e::{
+    cluster,
+    control_plane::ControlPlane,
+    ironward::{Ironward, Options},
+    load::{self, Latencies, Process, number, reviews},
+    progress::{Progress, say},
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{sync::Semaphore, task::JoinSet};
+
+/// Measures admission over TLS.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How long each part is measured, in seconds.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// How many hosts the cluster has.
+    #[arg(long, default_value_t = 1000)]
+    hosts: usize,
+    /// The rate at which latency is measured, in reviews per second.
+    #[arg(long, default_value_t = 5000)]
+    rate: u32,
+    /// Which of cargo's profiles Ironward is built with.
+    #[arg(long, default_value = "release")]
+    profile: String,
+}
+
+const CONNECTIONS: usize = 4;
+const IN_FLIGHT: usize = 64;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let plane = ControlPlane::start()?;
+    cluster::install_kinds(&plane)?;
+    let options = Options { profile: Some(arguments.profile.clone()), ..Options::default() };
+    let ironward = Ironward::start_with(&plane, &options)?;
+    ironward.wait_until_ready()?;
+    let progress = Progress::start(&format!("creating {} hosts", arguments.hosts));
+    load::create_hosts(&plane, arguments.hosts)?;
+    progress.done();
+    let server = Process::of(ironward.process.id());
+    server.pin_to_core(0)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(measure(&arguments, &ironward, &plane, server))
+}
+
+async fn measure(
+    arguments: &Arguments,
+    ironward: &Ironward,
+    plane: &ControlPlane,
+    server: Process,
+) -> Result<()> {
+    let clients = Arc::new(load::clients(plane, CONNECTIONS)?);
+    let idle = server.memory()?;
+    println!(
+        "| review | reviews/s on one core | CPU per review | p50 at {0}/s | p99 at {0}/s | answered in time |",
+        arguments.rate
+    );
+    println!("|---|---|---|---|---|---|");
+    for review in reviews()? {
+        let url = format!("{}{}", ironward.webhook, review.path);
+        let ask = {
+            let (clients, body) = (Arc::clone(&clients), review.body.clone());
+            move |question: usize| {
+                let client = clients[question % CONNECTIONS].clone();
+                let (url, body) = (url.clone(), body.clone());
+                async move { load::ask(&client, &url, body).await }
+            }
+        };
+        saturate(&ask, Duration::from_secs(2)).await?;
+        let (start, before) = (Instant::now(), server.cpu()?);
+        let answered = saturate(&ask, Duration::from_secs(arguments.seconds)).await?;
+        let (took, cpu) = (start.elapsed(), server.cpu()?.saturating_sub(before));
+        let latencies =
+            at_rate(&ask, arguments.rate, Duration::from_secs(arguments.seconds)).await?;
+        println!(
+            "| {} ({:.1} KB) | {:.0} | {:.1} µs | {:.2} ms | {:.2} ms | {} |",
+            review.name,
+            number(review.body.len()) / 1024.0,
+            number(answered) / took.as_secs_f64(),
+            cpu.as_secs_f64() * 1e6 / number(answered),
+            latencies.quantile(500).as_secs_f64() * 1e3,
+            latencies.quantile(990).as_secs_f64() * 1e3,
+            latencies.count(),
+        );
+    }
+    let (now, peak) = (server.memory()?, server.peak_memory()?);
+    say(&format!(
+        "memory: {idle:.1} MiB before the load, {now:.1} MiB after it, {peak:.1} MiB at most, with {} hosts",
+        arguments.hosts
+    ));
+    Ok(())
+}
+
+/// Asks as fast as answers come, and returns how many came.
+async fn saturate<F>(
+    ask: &(impl Fn(usize) -> F + Clone + Send + 'static),
+    span: Duration,
+) -> Result<usize>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let end = Instant::now() + span;
+    let mut askers = JoinSet::new();
+    for number in 0..IN_FLIGHT {
+        let ask = ask.clone();
+        askers.spawn(async move {
+            let mut answered = 0;
+            while Instant::now() < end {
+                ask(number).await?;
+                answered += 1;
+            }
+            anyhow::Ok(answered)
+        });
+    }
+    let mut answered = 0;
+    while let Some(asker) = askers.join_next().await {
+        answered += asker.context("an asker ended")??;
+    }
+    Ok(answered)
+}
+
+/// Asks at a fixed rate, whether answers come or not.
+async fn at_rate<F>(
+    ask: &(impl Fn(usize) -> F + Clone + Send + 'static),
+    rate: u32,
+    span: Duration,
+) -> Result<Latencies>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    // More than this in flight is a server that cannot keep up; what waits here still counts as waiting.
+    let in_flight = Arc::new(Semaphore::new(4096));
+    let start = Instant::now();
+    let mut questions = JoinSet::new();
+    let mut latencies = Latencies::default();
+    let (mut sent, pause) = (0_u32, Duration::from_secs(1) / rate);
+    while start.elapsed() < span {
+        while start.elapsed() >= pause * sent {
+            let (ask, in_flight) = (ask.clone(), Arc::clone(&in_flight));
+            let (number, was_due) = (sent as usize, start + pause * sent);
+            questions.spawn(async move {
+                let _permit = in_flight.acquire_owned().await?;
+                ask(number).await?;
+                anyhow::Ok(was_due.elapsed())
+            });
+            sent += 1;
+        }
+        tokio::time::sleep(Duration::from_micros(500)).await;
+        while let Some(answered) = questions.try_join_next() {
+            latencies.add(answered.context("a question ended")??);
+        }
+    }
+    while let Some(answered) = questions.join_next().await {
+        latencies.add(answered.context("a question ended")??);
+    }
+    Ok(latencies)
+}

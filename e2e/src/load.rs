@@ -1,0 +1,201 @@
+//! Load on the webhook: what is asked, by whom, and what it costs the one who answers.
+
+use crate::control_plane::ControlPlane;
+use anyhow::{Context, Result, bail};
+use reqwest::{Certificate, Client};
+use rustix::{
+    process::Pid,
+    thread::{CpuSet, sched_setaffinity},
+};
+use serde_json::{Value, json};
+use std::{fmt::Write as _, fs, time::Duration};
+
+const HOST: &str = include_str!("../../tests/cel/baremetalhost.json");
+
+/// A question that the API server would ask.
+#[derive(Debug, Clone)]
+pub struct Review {
+    /// What it is about.
+    pub name: &'static str,
+    /// Where it is sent.
+    pub path: &'static str,
+    /// The AdmissionReview.
+    pub body: Vec<u8>,
+}
+
+/// Those of a host's life: created, changed, refused.
+pub fn reviews() -> Result<Vec<Review>> {
+    let of = |name, path, operation: &str, change: &dyn Fn(&mut Value)| {
+        let host: Value = serde_json::from_str(HOST).context("the host is no JSON")?;
+        let versioned =
+            |key: &str, name: &str| json!({"group": "metal3.io", "version": "v1alpha1", key: name});
+        let mut review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {
+                "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+                "kind": versioned("kind", "BareMetalHost"),
+                "resource": versioned("resource", "baremetalhosts"),
+                "requestKind": versioned("kind", "BareMetalHost"),
+                "requestResource": versioned("resource", "baremetalhosts"),
+                "name": host["metadata"]["name"], "namespace": host["metadata"]["namespace"],
+                "operation": operation,
+                "userInfo": {"username": "alice", "groups": ["platform", "system:authenticated"]},
+                "object": host,
+                "oldObject": if operation == "UPDATE" { host.clone() } else { Value::Null },
+                "dryRun": false,
+                "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+            },
+        });
+        change(&mut review["request"]["object"]);
+        anyhow::Ok(Review { name, path, body: serde_json::to_vec(&review)? })
+    };
+    Ok(vec![
+        of("mutate a create", "/mutate", "CREATE", &|host| {
+            if let Some(spec) = host["spec"].as_object_mut() {
+                spec.remove("automatedCleaningMode");
+            }
+        })?,
+        of("validate a create", "/validate", "CREATE", &|_| {})?,
+        of("validate an update", "/validate", "UPDATE", &|host| {
+            host["spec"]["description"] = json!("moved to rack 7");
+        })?,
+        of("refuse a create", "/validate", "CREATE", &|host| {
+            host["spec"]["bmc"]["address"] = json!("telnet://x");
+        })?,
+    ])
+}
+
+/// Clients with a connection each.
+pub fn clients(plane: &ControlPlane, connections: usize) -> Result<Vec<Client>> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (_, authority) = plane.serving_certificate("load")?;
+    let authority = Certificate::from_pem(&fs::read(authority)?)?;
+    (0..connections)
+        .map(|_| {
+            Client::builder()
+                .no_proxy()
+                .tls_certs_only([authority.clone()])
+                .timeout(Duration::from_secs(30))
+                .build()
+                .context("could not make a client")
+        })
+        .collect()
+}
+
+/// Asks, and reads the answer.
+pub async fn ask(client: &Client, url: &str, body: Vec<u8>) -> Result<()> {
+    let answer = client.post(url).body(body).send().await.context("no answer")?;
+    let status = answer.status();
+    let text = answer.bytes().await.context("an answer broke off")?;
+    if !status.is_success() || text.is_empty() {
+        bail!("{status}: {}", String::from_utf8_lossy(&text));
+    }
+    Ok(())
+}
+
+/// Creates hosts that differ in what must differ.
+pub fn create_hosts(plane: &ControlPlane, number: usize) -> Result<()> {
+    let mut hosts = String::new();
+    for index in 0..number {
+        write!(
+            hosts,
+            "---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: host-{index}}}\nspec:\n  \
+             online: true\n  bootMACAddress: 02:00:00:00:{:02x}:{:02x}\n  bmc: {{address: 'redfish://10.0.{}.{}/redfish/v1/Systems/1', \
+             credentialsName: host-{index}-bmc}}\n",
+            index / 256 % 256,
+            index % 256,
+            index / 250,
+            index % 250 + 1,
+        )?;
+    }
+    plane.kubectl().expect_with_input(&["create", "--filename", "-"], &hosts)?;
+    Ok(())
+}
+
+/// A process of this machine, by what the kernel counts of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Process {
+    id: u32,
+}
+
+impl Process {
+    /// The one with this number.
+    #[must_use]
+    pub fn of(id: u32) -> Self {
+        Self { id }
+    }
+
+    /// Holds all of its threads to one core.
+    pub fn pin_to_core(self, core: usize) -> Result<()> {
+        let mut cores = CpuSet::new();
+        cores.set(core);
+        for thread in fs::read_dir(format!("/proc/{}/task", self.id))? {
+            let thread = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            sched_setaffinity(thread, &cores).context("could not hold a thread to a core")?;
+        }
+        Ok(())
+    }
+
+    /// The time that it has used a processor.
+    pub fn cpu(self) -> Result<Duration> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id))?;
+        // Behind the name, which may hold anything.
+        let fields: Vec<&str> =
+            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok());
+        let ticks = ticks(11).zip(ticks(12)).context("the kernel counts otherwise")?;
+        // The kernel's unit towards programs, on every machine.
+        Ok(Duration::from_millis((ticks.0 + ticks.1) * 10))
+    }
+
+    /// What it holds of memory, in MiB.
+    pub fn memory(self) -> Result<f64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most that it held of memory, in MiB.
+    pub fn peak_memory(self) -> Result<f64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(self, key: &str) -> Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id))?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix(key)).context("no such figure")?;
+        let kibibytes: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+        Ok(kibibytes / 1024.0)
+    }
+}
+
+/// A count as a number that can be divided; none here is near what a double cannot hold.
+#[must_use]
+pub fn number(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}
+
+/// How long answers took.
+#[derive(Debug, Clone, Default)]
+pub struct Latencies(Vec<Duration>);
+
+impl Latencies {
+    /// One more.
+    pub fn add(&mut self, latency: Duration) {
+        self.0.push(latency);
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What so many per mille of them did not exceed.
+    #[must_use]
+    pub fn quantile(&self, per_mille: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        // Per mille, so that nothing is rounded on the way.
+        let rank = (sorted.len() * per_mille).div_ceil(1000);
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+    }
+}

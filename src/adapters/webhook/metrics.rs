@@ -1,0 +1,85 @@
+//! What is counted of admission, for Prometheus.
+
+use std::time::Duration;
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, EncodeLabelValue},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::Registry,
+};
+
+use crate::admission::Phase;
+
+/// How a question was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub enum Outcome {
+    /// The request goes on.
+    Allowed,
+    /// The request goes on, changed.
+    Changed,
+    /// A rule was broken, or could not be evaluated.
+    Denied,
+    /// There was no answer.
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answer {
+    phase: String,
+    outcome: Outcome,
+}
+
+/// The counters of admission.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    duration: Family<Answer, Histogram>,
+    /// Warnings given.
+    pub warnings: Counter,
+    /// How often the policies have changed.
+    pub generation: Gauge,
+    /// 1 while the policy directory holds something that is refused.
+    pub refused: Gauge,
+}
+
+impl Metrics {
+    /// New ones, in the registry.
+    pub fn new(registry: &mut Registry) -> Self {
+        let duration: Family<Answer, Histogram> =
+            Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_05, 2.0, 16)));
+        let metrics = Self {
+            duration,
+            warnings: Counter::default(),
+            generation: Gauge::default(),
+            refused: Gauge::default(),
+        };
+        let registry = registry.sub_registry_with_prefix("ironward_admission");
+        registry.register(
+            "duration_seconds",
+            "How long an answer to the API server took, look-ups included",
+            metrics.duration.clone(),
+        );
+        registry.register("warnings", "Warnings given to users", metrics.warnings.clone());
+        registry.register(
+            "policy_generation",
+            "How often the policies in force have changed since the start",
+            metrics.generation.clone(),
+        );
+        registry.register(
+            "policies_refused",
+            "1 while the policy directory holds a set that is not in force because of a mistake in it",
+            metrics.refused.clone(),
+        );
+        metrics
+    }
+
+    /// One answer.
+    pub fn answered(&self, phase: Phase, outcome: Outcome, took: Duration) {
+        let answer = Answer { phase: phase.to_string(), outcome };
+        self.duration.get_or_create(&answer).observe(took.as_secs_f64());
+    }
+}

@@ -1,0 +1,8 @@
+//! The admission webhook: served over TLS, fed with policies and facts, registered with the API server.
+
+pub mod certificate;
+pub mod metrics;
+pub mod policies;
+pub mod registrar;
+pub mod server;
+pub mod sources;

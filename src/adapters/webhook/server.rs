@@ -1,0 +1,228 @@
+//! The webhook's server: AdmissionReviews over TLS.
+//!
+//! What is not an answer is an HTTP error, so that the API server does what the webhook's failurePolicy
+//! says: a body that is no review, one that is too large, a look-up that took too long.
+
+use std::{
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request as HttpRequest, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response as HttpResponse},
+    routing::post,
+};
+use axum_server::{
+    Handle,
+    accept::NoDelayAcceptor,
+    tls_rustls::{RustlsAcceptor, RustlsConfig},
+};
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    metrics::{Metrics, Outcome},
+    policies::InForce,
+    sources::Sources,
+};
+use crate::{
+    admission::{Phase, Response, Review, Webhook},
+    policy::{KnownFacts, Schemas},
+};
+
+/// An object of the largest size that the API server takes, twice, and what comes with it.
+pub const LARGEST_BODY: usize = 8 << 20;
+/// All bodies that are read at one time.
+const ALL_BODIES: usize = 64 << 20;
+/// What is counted of them.
+const UNIT: usize = 1 << 10;
+/// How long the API server is asked to wait for us.
+pub const TIMEOUT_SECONDS: u8 = 5;
+/// Before the API server gives up, so that the user is told why.
+const DEADLINE: Duration = Duration::from_millis(4500);
+/// How long answers under way have after we were told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// What an answer is made from.
+pub struct Desk {
+    /// The policies in force.
+    pub policies: watch::Receiver<InForce>,
+    /// The kinds of the cluster, to merge by.
+    pub schemas: watch::Receiver<Arc<Schemas>>,
+    /// Where questions are answered.
+    pub sources: Sources,
+    /// Who we are to the API server.
+    pub own_name: Option<String>,
+    /// What is counted.
+    pub metrics: Metrics,
+    bodies: Semaphore,
+}
+
+impl Desk {
+    /// A desk.
+    #[must_use]
+    pub fn new(
+        policies: watch::Receiver<InForce>,
+        schemas: watch::Receiver<Arc<Schemas>>,
+        sources: Sources,
+        own_name: Option<String>,
+        metrics: Metrics,
+    ) -> Self {
+        let bodies = Semaphore::new(ALL_BODIES / UNIT);
+        Self { policies, schemas, sources, own_name, metrics, bodies }
+    }
+}
+
+/// Takes the port, so that a port in use is an error before anything else is started.
+pub fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.with_context(|| format!("could not listen on {address} (--webhook-address)"))
+}
+
+/// Answers until told to stop, and then what is under way.
+pub async fn serve(
+    listener: TcpListener,
+    certificate: RustlsConfig,
+    desk: Arc<Desk>,
+    stop: CancellationToken,
+) {
+    let handle = Handle::new();
+    let drain = handle.clone();
+    let draining = async move {
+        stop.cancelled().await;
+        drain.graceful_shutdown(Some(DRAIN));
+        std::future::pending::<()>().await;
+    };
+    // Without NoDelay, answers on one connection wait for each other's acknowledgement.
+    let acceptor = RustlsAcceptor::new(certificate).acceptor(NoDelayAcceptor::new());
+    let answering = async {
+        axum_server::from_tcp(listener)?
+            .acceptor(acceptor)
+            .handle(handle)
+            .serve(router(desk).into_make_service())
+            .await
+    };
+    tokio::select! {
+        ended = answering => if let Err(error) = ended {
+            tracing::error!(%error, "admission can no longer be served");
+        },
+        () = draining => {}
+    }
+}
+
+fn router(desk: Arc<Desk>) -> Router {
+    let mut router = Router::new();
+    for webhook in Webhook::all() {
+        let answer = async move |State(desk): State<Arc<Desk>>, request: HttpRequest| {
+            answer(webhook, &desk, request).await
+        };
+        router = router.route(&webhook.path(), post(answer));
+    }
+    router.with_state(desk)
+}
+
+/// Why there is no answer.
+struct Failure(StatusCode, String);
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> HttpResponse {
+        (self.0, self.1 + "\n").into_response()
+    }
+}
+
+async fn answer(webhook: Webhook, desk: &Desk, request: HttpRequest) -> HttpResponse {
+    let start = Instant::now();
+    let answered = tokio::time::timeout(DEADLINE, admit(webhook, desk, request)).await;
+    let answered = answered.unwrap_or_else(|_| {
+        let text = format!(
+            "ironward could not look up what its policies ask about the cluster within {DEADLINE:?}; \
+             try again"
+        );
+        Err(Failure(StatusCode::GATEWAY_TIMEOUT, text))
+    });
+    let outcome = match &answered {
+        Ok(response) if !response.allowed => Outcome::Denied,
+        Ok(response) if response.patch.is_some() => Outcome::Changed,
+        Ok(_) => Outcome::Allowed,
+        Err(_) => Outcome::Failed,
+    };
+    desk.metrics.answered(webhook.phase, outcome, start.elapsed());
+    answered.and_then(|response| written(&response)).unwrap_or_else(|failure| {
+        tracing::warn!(phase = %webhook.phase, status = %failure.0, text = failure.1, "no answer");
+        failure.into_response()
+    })
+}
+
+fn written(response: &Response) -> Result<HttpResponse, Failure> {
+    let body = response
+        .to_json()
+        .map_err(|error| Failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Response, Failure> {
+    let body = body(desk, request).await?;
+    let bad = |error: &dyn std::error::Error| Failure(StatusCode::BAD_REQUEST, error.to_string());
+    let review = Review::from_json(&body.bytes).map_err(|error| bad(&error))?;
+    drop(body);
+    let request = review.request().map_err(|error| bad(&error))?;
+    let policies = Arc::clone(&desk.policies.borrow().policies);
+    let schemas = Arc::clone(&desk.schemas.borrow());
+    let own_name = desk.own_name.as_deref();
+    let evaluate = |known: &KnownFacts| {
+        webhook.answer(&policies, &schemas, own_name, &review, &request, known)
+    };
+    let response = desk.sources.settle(&request, evaluate).await.map_err(|error| {
+        Failure(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}; try again"))
+    })?;
+    note(webhook.phase, desk, &review, &response);
+    Ok(response)
+}
+
+fn note(phase: Phase, desk: &Desk, review: &Review, response: &Response) {
+    desk.metrics.warnings.inc_by(response.warnings.len() as u64);
+    if let Some(status) = &response.status {
+        tracing::info!(%phase, uid = review.uid(), code = status.code, message = status.message, "denied");
+    }
+}
+
+/// A body, and its share of all that may be read at one time.
+struct ReadBody<'a> {
+    bytes: axum::body::Bytes,
+    _share: tokio::sync::SemaphorePermit<'a>,
+}
+
+async fn body(desk: &Desk, request: HttpRequest) -> Result<ReadBody<'_>, Failure> {
+    let length = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok())
+        .ok_or_else(|| {
+            Failure(StatusCode::LENGTH_REQUIRED, "the request has no Content-Length".to_owned())
+        })?;
+    if length > LARGEST_BODY {
+        let text =
+            format!("the body has {length} bytes; {LARGEST_BODY} are the most that are read");
+        return Err(Failure(StatusCode::PAYLOAD_TOO_LARGE, text));
+    }
+    let share = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
+    let share = desk
+        .bodies
+        .acquire_many(share)
+        .await
+        .map_err(|error| Failure(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
+    let read = axum::body::to_bytes(Body::new(request.into_body()), length).await;
+    let bytes = read.map_err(|error| {
+        Failure(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}"))
+    })?;
+    Ok(ReadBody { bytes, _share: share })
+}

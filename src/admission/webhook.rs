@@ -1,0 +1,90 @@
+//! One webhook: which step of admission it is for, and which policies it asks.
+
+use serde::Serialize;
+use strum::{Display, EnumString, IntoStaticStr};
+
+use super::{
+    answer,
+    review::{Response, Review},
+};
+use crate::policy::{Concerned, Facts, PolicySet, Question, Request, Schemas};
+
+/// A step of admission.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    Serialize,
+)]
+#[strum(serialize_all = "lowercase")]
+pub enum Phase {
+    /// Objects are changed.
+    Mutate,
+    /// Objects are judged.
+    Validate,
+}
+
+/// A webhook, as its path names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Webhook {
+    /// The step.
+    pub phase: Phase,
+    /// Which policies are asked.
+    pub concerned: Concerned,
+}
+
+impl Webhook {
+    /// All of them, `/validate` and `/mutate` first: those ask all policies.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Concerned::All, Concerned::Failing, Concerned::Ignoring].into_iter().flat_map(
+            |concerned| [Phase::Mutate, Phase::Validate].map(|phase| Self { phase, concerned }),
+        )
+    }
+
+    /// Where it is served.
+    #[must_use]
+    pub fn path(self) -> String {
+        match self.concerned {
+            Concerned::All => format!("/{}", self.phase),
+            Concerned::Failing => format!("/{}/fail", self.phase),
+            Concerned::Ignoring => format!("/{}/ignore", self.phase),
+        }
+    }
+
+    /// The answer to a review's request, or what must be known first.
+    ///
+    /// `own_name` is who we are to the API server: what our own controllers write is defaulted but
+    /// never refused, for a rule that stops a controller stops the fleet.
+    pub fn answer(
+        self,
+        policies: &PolicySet,
+        schemas: &Schemas,
+        own_name: Option<&str>,
+        review: &Review,
+        request: &Request<'_>,
+        facts: &dyn Facts,
+    ) -> Result<Response, Vec<Question>> {
+        match self.phase {
+            Phase::Validate if is_own(request, own_name) => Ok(Response::allowed(review)),
+            Phase::Validate => policies
+                .validate_those(self.concerned, request, facts)
+                .map(|verdict| answer::validated(review, request, &verdict)),
+            Phase::Mutate => policies
+                .mutate_those(self.concerned, request, facts, schemas)
+                .map(|mutated| answer::mutated(review, request, &mutated)),
+        }
+    }
+}
+
+fn is_own(request: &Request<'_>, own_name: Option<&str>) -> bool {
+    let user = request.user_info().and_then(|info| info.get("username")?.as_str());
+    own_name.is_some_and(|name| user == Some(name))
+}
