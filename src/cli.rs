@@ -27,7 +27,7 @@ pub enum Command {
     Audit(audit::Args),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
-    /// Work with policies: check files, try expressions. No cluster is asked.
+    /// Work with policies: list, check, test, evaluate and export them. No cluster is asked.
     #[command(subcommand)]
     Policy(policy::Command),
 }

@@ -89,7 +89,12 @@ fn shown(value: &Value) -> String {
         {
             text.clone()
         }
-        other => other.to_string(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => value.to_string(),
     }
 }
 

@@ -52,6 +52,7 @@ pub fn compile(embedded: &[File<'_>], files: &[Content]) -> Result<PolicySet, Er
 }
 
 /// The files as the engine takes them.
+#[must_use]
 pub fn borrowed(files: &[Content]) -> Vec<File<'_>> {
     files.iter().map(|(name, content)| File { name, content }).collect()
 }
@@ -94,6 +95,7 @@ pub fn of_folder(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Pat
 }
 
 /// `1 file`, `2 files`.
+#[must_use]
 pub fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
@@ -105,4 +107,13 @@ fn listed(problems: &[Problem]) -> String {
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Read { path: path.to_owned(), source }
+}
+
+/// A document as YAML.
+#[must_use]
+pub fn yaml(value: &serde_json::Value) -> String {
+    // What is no YAML for some reason is still JSON, which YAML includes.
+    let text = serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string());
+    // Blank lines of a block of text come indented, which no editor leaves alone.
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }

@@ -1,8 +1,11 @@
 //! `ironward policy`: what a person who writes policies needs at hand. No cluster is asked.
 
 pub mod check;
+pub mod eval;
+pub mod export;
 pub mod expr;
 pub mod files;
+pub mod list;
 pub mod test;
 
 use anyhow::Result;
@@ -16,6 +19,12 @@ pub enum Command {
     Check(check::Args),
     /// Try a CEL expression: its static type, what it comes to, and what it costs.
     Expr(expr::Args),
+    /// Say what policies would make of manifests: changed, denied, warned of.
+    Eval(eval::Args),
+    /// Print the policies that the API server can run itself, ready for kubectl apply.
+    Export(export::Args),
+    /// List the policies: the shipped ones, and yours in front of them.
+    List(list::Args),
     /// Run the tests of policies: the `*.test.yaml` files beside them.
     Test(test::Args),
 }
@@ -26,6 +35,9 @@ pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Check(arguments) => check::run(arguments, out)?,
         Command::Expr(arguments) => expr::run(arguments, io::stdin().lock(), out)?,
+        Command::Eval(arguments) => eval::run(arguments, io::stdin().lock(), out)?,
+        Command::Export(arguments) => export::run(arguments, out)?,
+        Command::List(arguments) => list::run(arguments, out)?,
         Command::Test(arguments) => test::run(arguments, out)?,
     }
     Ok(())

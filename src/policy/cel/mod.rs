@@ -46,6 +46,7 @@ pub mod value;
 pub use bindings::Bindings;
 pub use environment::{Environment, Extension, ExtensionCall};
 pub use error::{Error, Failure};
+pub(crate) use lex::{Tok, Token, tokens};
 pub use program::{
     Budget, CompileErrors, MAX_NODES, MAX_SOURCE, OutOfBudget, Outcome, Program, compile,
 };

@@ -3,6 +3,7 @@
 
 mod bmc;
 mod go_template;
+mod json;
 mod mac;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::cel::{Extension, Value};
 /// The functions of the extended tier, to compile policies with.
 #[must_use]
 pub fn extensions() -> Vec<Arc<Extension>> {
-    let all = [mac::extensions(), bmc::extensions(), go_template::extensions()];
+    let all = [mac::extensions(), bmc::extensions(), json::extensions(), go_template::extensions()];
     all.into_iter().flatten().map(Arc::new).collect()
 }
 
@@ -52,6 +53,10 @@ mod tests {
         "bmc.problems('ipmi://192.0.2.1:0')[0]",
         json!({"string": "`0` is not a port, which is a number from 1 to 65535"})
     )]
+    #[case::json("json.parse('{\"a\": [1, null]}').a[0] == 1", json!({"bool": true}))]
+    #[case::json_field("json.parse('{\"mode\": \"hard\"}').?mode.orValue('')", json!({"string": "hard"}))]
+    #[case::is_json("json.isJSON('{}')", json!({"bool": true}))]
+    #[case::is_no_json("json.isJSON('{')", json!({"bool": false}))]
     #[case::no_template_problems(
         "goTemplate.problems('worker-{{ getIndex }}')",
         json!({"list": []})
@@ -77,6 +82,7 @@ mod tests {
     #[rstest]
     #[case::mac("mac.canonical('52:54')", "`52:54` has 2 octets, a MAC has 6")]
     #[case::bmc("bmc.endpoint('redfsh://bmc')", "`redfsh` is not a kind of BMC")]
+    #[case::json("json.parse('{')", "is not JSON: ")]
     fn what_cannot_be_read_is_an_error(#[case] source: &str, #[case] expected: &str) {
         let program = compile(source, &environment(), &[]).unwrap();
         let bindings = Bindings::new();

@@ -1,5 +1,7 @@
 //! What came of a case against what was expected, in lines for people.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::expect::{Expectation, Pattern, Word};
@@ -21,7 +23,7 @@ pub(super) fn failures(expect: &Expectation, sent: &Value, tried: &Tried) -> Vec
         let mut text = format!("verdict: expected {want}, got {word}");
         let said = tried.denials().map(|said| ("denied", said));
         for (what, (policy, message)) in said.chain(tried.warnings().map(|said| ("warned", said))) {
-            text.push_str(&format!("\n  {what} by {policy}: {message}"));
+            let _ = write!(text, "\n  {what} by {policy}: {message}");
         }
         failures.push(text);
     }

@@ -88,9 +88,9 @@ impl Case {
             Ok(request) => request,
             Err(error) => return failed(format!("no request can be made: {error}")),
         };
-        let tried = try_out(set, schemas, &request, &self.surroundings);
+        let outcome = try_out(set, schemas, &request, &self.surroundings);
         let sent = request.object.cloned().unwrap_or(Value::Null);
-        Ran { failures: compare::failures(&self.expect, &sent, &tried), acted: acted(&tried) }
+        Ran { failures: compare::failures(&self.expect, &sent, &outcome), acted: acted(&outcome) }
     }
 }
 

@@ -163,7 +163,7 @@ impl Reader<'_> {
             user: self.user(node, path, base),
             namespace: namespace["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         };
-        let surroundings = self.surroundings(node, path, base, &attempt, namespace);
+        let surroundings = self.surroundings(node, path, base, &attempt, &namespace);
         let expect = self.expectation(node, path);
         Some(Case { name: name.to_owned(), line: node.place.line, attempt, surroundings, expect })
     }
@@ -202,7 +202,7 @@ impl Reader<'_> {
         path: &str,
         base: &Base,
         attempt: &Attempt,
-        namespace: Value,
+        namespace: &Value,
     ) -> Surroundings {
         let mut objects = match base.get(node, "params") {
             Some(Value::Array(params)) => params,
@@ -216,7 +216,7 @@ impl Reader<'_> {
         objects.push(merged(
             &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
                 "name": name, "labels": {"kubernetes.io/metadata.name": name}}}),
-            &namespace,
+            namespace,
         ));
         let authorized = Authorized::To(self.permissions(node, path, base));
         Surroundings { objects, authorized, is_complete: true }

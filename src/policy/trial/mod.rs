@@ -65,12 +65,26 @@ impl Tried {
     }
 }
 
-/// The schemas of our own kinds, which mutation needs to merge lists by key.
+/// The schemas of our own kinds, which mutation needs to merge lists by key. Without the definitions'
+/// defaults: what is tried is what policies do.
 #[must_use]
 pub fn schemas() -> Schemas {
-    let crds: Vec<Value> =
+    let mut crds: Vec<Value> =
         api::crds().iter().filter_map(|crd| serde_json::to_value(crd).ok()).collect();
+    crds.iter_mut().for_each(forget_defaults);
     Schemas::from_crds(&crds)
+}
+
+fn forget_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            // A field of that name has a schema of its own, which is an object.
+            fields.retain(|key, value| key != "default" || value.is_object());
+            fields.values_mut().for_each(forget_defaults);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_defaults),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Tries all policies of a set on a request.

@@ -1,5 +1,8 @@
 //! The request that the API server would make of an object that somebody sends it.
 
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Value, json};
 
 use crate::{api, policy::request::Operation};
@@ -123,12 +126,23 @@ fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
+/// The plural of our kinds, by group and kind. Made once: deriving the definitions takes long.
+static OURS: LazyLock<BTreeMap<(String, String), String>> = LazyLock::new(|| {
+    let of_crd = |crd: CustomResourceDefinition| {
+        ((crd.spec.group, crd.spec.names.kind), crd.spec.names.plural)
+    };
+    api::crds().into_iter().map(of_crd).collect()
+});
+
+/// The plural of a kind of ours.
+pub(super) fn of_ours(group: &str, kind: &str) -> Option<&'static str> {
+    OURS.get(&(group.to_owned(), kind.to_owned())).map(String::as_str)
+}
+
 /// As the definition says, or as English and nearly every definition do.
 fn plural(group: &str, kind: &str) -> String {
-    let crds = api::crds();
-    let ours = crds.iter().find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
-    if let Some(crd) = ours {
-        return crd.spec.names.plural.clone();
+    if let Some(plural) = of_ours(group, kind) {
+        return plural.to_owned();
     }
     let word = kind.to_lowercase();
     match word.strip_suffix('y') {

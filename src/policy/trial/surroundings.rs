@@ -2,14 +2,11 @@
 
 use serde_json::Value;
 
-use crate::{
-    api,
-    policy::{
-        cel::authorizer::{Decision, Question as Authorization},
-        document::ParamKind,
-        facts::{KnownFacts, ParamQuery, Question, Scope, Which},
-        selector::Selector,
-    },
+use crate::policy::{
+    cel::authorizer::{Decision, Question as Authorization},
+    document::ParamKind,
+    facts::{KnownFacts, ParamQuery, Question, Scope, Which},
+    selector::Selector,
 };
 
 /// What is known around a request.
@@ -95,10 +92,8 @@ impl Surroundings {
 
     fn scope(&self, kind: &ParamKind) -> Option<Scope> {
         let known = (kind.api_version.as_str(), kind.kind.as_str());
-        let is_ours = api::crds().iter().any(|crd| {
-            let group = kind.api_version.split('/').next().unwrap_or_default();
-            crd.spec.group == group && crd.spec.names.kind == kind.kind
-        });
+        let group = kind.api_version.split('/').next().unwrap_or_default();
+        let is_ours = super::review::of_ours(group, &kind.kind).is_some();
         if is_ours || NAMESPACED.contains(&known) {
             return Some(Scope::Namespaced);
         }

@@ -10,7 +10,7 @@ const RULES: &str = "
 ";
 
 fn set(policies: &[(&str, &str, &str, &str)]) -> PolicySet {
-    let content: String = policies
+    let contents: Vec<String> = policies
         .iter()
         .map(|(kind, name, spec, binding)| {
             format!(
@@ -21,6 +21,7 @@ fn set(policies: &[(&str, &str, &str, &str)]) -> PolicySet {
             )
         })
         .collect();
+    let content = contents.concat();
     let user = [File { name: "a.yaml", content: &content }];
     PolicySet::compile(&Directory { user: &user, ..Directory::default() }, &[]).unwrap()
 }

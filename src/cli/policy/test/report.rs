@@ -18,7 +18,7 @@ pub(super) fn print(
             writeln!(out)?;
         }
     }
-    let width = coverage.keys().map(|name| name.len()).max().unwrap_or_default();
+    let width = coverage.keys().map(String::len).max().unwrap_or_default();
     for (policy, covered) in coverage {
         let acted = match covered.acted {
             0 => "never denies, warns or changes anything".to_owned(),

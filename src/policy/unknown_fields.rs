@@ -1,0 +1,150 @@
+//! Fields that a kind does not have. The definitions of Metal3's kinds keep them, for a newer Metal3
+//! may know them, so kubectl does not complain about a typo: somebody must.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use serde_json::Value;
+
+use super::{difference::child, suggest::closest};
+use crate::api;
+
+/// A field that the kind does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownField {
+    /// Where it is, such as `spec.bootMacAddress`.
+    pub path: String,
+    /// What was probably meant, such as `bootMACAddress`.
+    pub suggestion: Option<String>,
+}
+
+/// Schemas of our kinds, by `apiVersion` and kind. Made once: deriving them takes milliseconds.
+static SCHEMAS: LazyLock<BTreeMap<(String, String), JSONSchemaProps>> = LazyLock::new(|| {
+    let of_crd = |crd: CustomResourceDefinition| {
+        let (group, kind) = (crd.spec.group, crd.spec.names.kind);
+        crd.spec.versions.into_iter().filter_map(move |version| {
+            let schema = version.schema?.open_api_v3_schema?;
+            Some(((format!("{group}/{}", version.name), kind.clone()), schema))
+        })
+    };
+    api::crds().into_iter().flat_map(of_crd).collect()
+});
+
+/// The fields of an object that its kind does not have; none if the kind is not one of ours.
+#[must_use]
+pub fn unknown_fields(object: &Value) -> Vec<UnknownField> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    let mut found = Vec::new();
+    if let Some(schema) = SCHEMAS.get(&(text("apiVersion"), text("kind"))) {
+        // What was reported, not written, is nobody's typo.
+        for (key, value) in
+            object.as_object().into_iter().flatten().filter(|(key, _)| *key != "status")
+        {
+            field("", key, value, schema, &mut found);
+        }
+    }
+    found
+}
+
+fn walk(path: &str, value: &Value, schema: &JSONSchemaProps, found: &mut Vec<UnknownField>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                field(path, key, value, schema, found);
+            }
+        }
+        Value::Array(items) => {
+            if let Some(JSONSchemaPropsOrArray::Schema(schema)) = &schema.items {
+                for (index, item) in items.iter().enumerate() {
+                    walk(&format!("{path}[{index}]"), item, schema, found);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn field(
+    path: &str,
+    key: &str,
+    value: &Value,
+    schema: &JSONSchemaProps,
+    found: &mut Vec<UnknownField>,
+) {
+    let path = child(path, key);
+    match (&schema.properties, &schema.additional_properties) {
+        (Some(properties), _) => match properties.get(key) {
+            Some(schema) => walk(&path, value, schema, found),
+            None if path == "apiVersion" || path == "kind" || path == "metadata" => {}
+            None => found.push(UnknownField {
+                path,
+                suggestion: closest(key, properties.keys().map(String::as_str)).map(str::to_owned),
+            }),
+        },
+        (None, Some(JSONSchemaPropsOrBool::Schema(schema))) => walk(&path, value, schema, found),
+        // Whatever it holds is its own business, as with metadata.
+        (None, _) => {}
+    }
+}
+
+impl std::fmt::Display for UnknownField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: there is no such field", self.path)?;
+        match &self.suggestion {
+            Some(meant) => write!(f, ", did you mean `{meant}`?"),
+            None => write!(f, ", it is kept but has no effect"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(spec: &Value) -> Vec<String> {
+        let host = json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": "a", "anything": {"goes": 1}}, "spec": spec,
+            "status": {"whatever": 1},
+        });
+        unknown_fields(&host).iter().map(ToString::to_string).collect()
+    }
+
+    #[rstest]
+    #[case::known(json!({"online": true, "bmc": {"address": "a"}}), &[])]
+    #[case::misspelt(
+        json!({"bootMacAdress": "a"}),
+        &["spec.bootMacAdress: there is no such field, did you mean `bootMACAddress`?"]
+    )]
+    #[case::far_from_all(
+        json!({"colour": "red"}),
+        &["spec.colour: there is no such field, it is kept but has no effect"]
+    )]
+    #[case::deeper(
+        json!({"bmc": {"adress": "a"}}),
+        &["spec.bmc.adress: there is no such field, did you mean `address`?"]
+    )]
+    #[case::in_a_list(
+        json!({"raid": {"softwareRAIDVolumes": [{"level": "1"}, {"levl": "1"}]}}),
+        &["spec.raid.softwareRAIDVolumes[1].levl: there is no such field, did you mean `level`?"]
+    )]
+    fn fields_are_looked_up(#[case] spec: Value, #[case] want: &[&str]) {
+        assert_eq!(found(&spec), want);
+    }
+
+    #[test]
+    fn the_root_has_its_fields_too() {
+        let host = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "sepc": {}});
+        assert_eq!(unknown_fields(&host)[0].suggestion.as_deref(), Some("spec"));
+    }
+
+    #[test]
+    fn another_kind_is_not_ours_to_judge() {
+        assert_eq!(unknown_fields(&json!({"apiVersion": "v1", "kind": "Pod", "sepc": {}})), []);
+    }
+}
