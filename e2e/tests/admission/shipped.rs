@@ -365,8 +365,11 @@ fn collection(object: &Value) -> Result<String, String> {
     let (api_version, kind) = (text("/apiVersion"), text("/kind"));
     let namespace = text("/metadata/namespace");
     let root = if api_version.contains('/') { "/apis" } else { "/api" };
-    let plural = kind.to_lowercase() + "s";
-    let plural = plural.replace("discoverys", "discoveries").replace("historys", "histories");
+    let plural = match kind {
+        "Metal3Metadata" | "HardwareData" => kind.to_lowercase(),
+        "BareMetalHostDiscovery" => "baremetalhostdiscoveries".to_owned(),
+        _ => kind.to_lowercase() + "s",
+    };
     if kind.is_empty() {
         return Err("an object without a kind".into());
     }
