@@ -49,6 +49,7 @@ const FILES: &[File<'static>] = files![
     "machine-host-selector.yaml",
     "machine-image.yaml",
     "metadata-index.yaml",
+    "metadata-templates.yaml",
     "reference-namespace.yaml",
     "remediation-bounds.yaml",
     "remediation-default.yaml",
