@@ -7,7 +7,10 @@ use super::{
     answer,
     review::{Response, Review},
 };
-use crate::policy::{Concerned, Facts, PolicySet, Question, Request, Schemas};
+use crate::policy::{
+    Concerned, Facts, Operation, PolicySet, Question, Request, Schemas,
+    unknown_fields::{UnknownField, unknown_fields},
+};
 
 /// A step of admission.
 #[derive(
@@ -74,9 +77,16 @@ impl Webhook {
     ) -> Result<Response, Vec<Question>> {
         match self.phase {
             Phase::Validate if is_own(request, own_name) => Ok(Response::allowed(review)),
-            Phase::Validate => policies
-                .validate_those(self.concerned, request, facts)
-                .map(|verdict| answer::validated(review, request, &verdict)),
+            Phase::Validate => {
+                policies.validate_those(self.concerned, request, facts).map(|verdict| {
+                    let mut response = answer::validated(review, request, &verdict);
+                    // Once, where two webhooks are asked about one request.
+                    if self.concerned != Concerned::Ignoring {
+                        response.warnings.extend(misspelt(request));
+                    }
+                    response
+                })
+            }
             Phase::Mutate => policies
                 .mutate_those(self.concerned, request, facts, schemas)
                 .map(|mutated| answer::mutated(review, request, &mutated)),
@@ -87,4 +97,30 @@ impl Webhook {
 fn is_own(request: &Request<'_>, own_name: Option<&str>) -> bool {
     let user = request.user_info().and_then(|info| info.get("username")?.as_str());
     own_name.is_some_and(|name| user == Some(name))
+}
+
+/// Fields that are new and that the kind does not have. The definitions of Metal3's kinds keep what
+/// they do not know, so that nothing of a newer Metal3 is lost; the price is that kubectl does not
+/// warn of a typing mistake.
+fn misspelt(request: &Request<'_>) -> Vec<String> {
+    let is_written = matches!(request.operation, Operation::Create | Operation::Update);
+    let Some(object) = request.object.filter(|_| is_written && request.sub_resource.is_empty())
+    else {
+        return Vec::new();
+    };
+    let unknown = unknown_fields(object);
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let stored = request.old_object.map(unknown_fields).unwrap_or_default();
+    let kind = request.kind.name;
+    let is_new = |field: &&UnknownField| !stored.contains(field);
+    unknown
+        .iter()
+        .filter(is_new)
+        .map(|UnknownField { path, suggestion }| match suggestion {
+            Some(meant) => format!("{path}: {kind} has no such field; did you mean {meant}?"),
+            None => format!("{path}: {kind} has no such field; it is kept, and nothing reads it"),
+        })
+        .collect()
 }
