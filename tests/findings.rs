@@ -17,7 +17,7 @@ struct Policy<'a> {
     annotation: &'a str,
     condition: &'a str,
     rule: &'a str,
-    failure_policy: &'a str,
+    on_error: &'a str,
     action: &'a str,
 }
 
@@ -26,17 +26,17 @@ const RATCHETING: Policy<'_> = Policy {
     annotation: "ironward.dev/ratcheting: 'true'",
     condition: "'true'",
     rule: "{expression: 'object.spec.n < 3', message: 'spec.n: is too big'}",
-    failure_policy: "Fail",
+    on_error: "Fail",
     action: "Deny",
 };
 
 impl Policy<'_> {
     fn text(&self) -> String {
-        let Self { group, annotation, condition, rule, failure_policy, action } = self;
+        let Self { group, annotation, condition, rule, on_error, action } = self;
         format!(
             "apiVersion: {group}\nkind: ValidatingAdmissionPolicy\n\
              metadata: {{name: p, annotations: {{{annotation}}}}}\nspec:\n  \
-             failurePolicy: {failure_policy}\n  matchConstraints: {{resourceRules: [{{apiGroups: \
+             failurePolicy: {on_error}\n  matchConstraints: {{resourceRules: [{{apiGroups: \
              ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}}]}}\n  \
              matchConditions: [{{name: c, expression: {condition}}}]\n  \
              validations: [{rule}]\n---\napiVersion: {group}\n\
@@ -117,9 +117,8 @@ fn an_object_that_the_policy_did_not_look_at_had_no_violation() {
 #[rstest]
 #[case::that_denies("Fail")]
 #[case::that_is_ignored("Ignore")]
-fn a_stored_object_that_cannot_be_judged_counts_as_violating(#[case] failure_policy: &str) {
-    let verdict =
-        Policy { failure_policy, ..RATCHETING }.on_update(&json!({"n": "a"}), &json!({"n": 7}));
+fn a_stored_object_that_cannot_be_judged_counts_as_violating(#[case] on_error: &str) {
+    let verdict = Policy { on_error, ..RATCHETING }.on_update(&json!({"n": "a"}), &json!({"n": 7}));
     assert_eq!(denials(&verdict), Vec::<&str>::new());
     assert_eq!(warnings(&verdict), [format!("spec.n: is too big {STORED}")]);
 }
