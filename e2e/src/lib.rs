@@ -18,6 +18,7 @@ pub mod ironward;
 pub mod judge;
 pub mod kubectl;
 pub mod load;
+pub mod metal3;
 pub mod ports;
 pub mod process_group;
 pub mod progress;
