@@ -20,4 +20,5 @@ pub mod kubectl;
 pub mod ports;
 pub mod process_group;
 pub mod progress;
+pub mod template_fuzz;
 pub mod tour;
