@@ -22,4 +22,5 @@ pub mod metal3;
 pub mod ports;
 pub mod process_group;
 pub mod progress;
+pub mod template_fuzz;
 pub mod tour;
