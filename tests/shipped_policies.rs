@@ -4,8 +4,10 @@
 
 use std::fs;
 
-use ironward::cli::policy::test;
-use ironward::policy::{Directory, PolicySet, extensions, is_policy_file, shipped};
+use ironward::cli::policy::{files::PolicyDir, list, test};
+use ironward::policy::{
+    Directory, Kind, PolicySet, RATCHETING, Spec, extensions, finding, is_policy_file, shipped,
+};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/policies");
 
@@ -36,4 +38,50 @@ fn they_pass_their_tests() {
     let mut out = Vec::new();
     let done = test::run(&args, &mut out);
     assert!(done.is_ok(), "{}{}", String::from_utf8_lossy(&out), done.unwrap_err());
+}
+
+/// The table of the guide is what `ironward policy list` says.
+#[test]
+fn the_guide_lists_them() {
+    const BEGIN: &str = "cargo test --test shipped_policies -->\n\n";
+    const END: &str = "<!-- End of what is generated. -->";
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/shipped-policies.md");
+    let text = fs::read_to_string(page).unwrap();
+    let begin = text.find(BEGIN).unwrap() + BEGIN.len();
+    let end = text.find(END).unwrap();
+    let mut table = Vec::new();
+    let args =
+        list::Args { name: None, policies: PolicyDir::default(), output: list::Output::Markdown };
+    list::run(&args, &mut table).unwrap();
+    let table = format!("{}\n", String::from_utf8(table).unwrap());
+    if std::env::var_os("IRONWARD_UPDATE_DOCS").is_some() {
+        return fs::write(page, format!("{}{table}{}", &text[..begin], &text[end..])).unwrap();
+    }
+    assert_eq!(&text[begin..end], table, "IRONWARD_UPDATE_DOCS=1 writes the table anew");
+}
+
+/// A shipped document says what it is for, ratchets if it judges, and never looks at `/status`.
+#[test]
+fn they_keep_the_rules_of_conduct() {
+    let directory = Directory { embedded: shipped::files(), user: &[] };
+    let set = PolicySet::compile(&directory, &extensions()).unwrap();
+    for document in set.documents() {
+        let name = &document.metadata.name;
+        let annotations = &document.metadata.annotations;
+        let (constraints, validations) = match &document.spec {
+            Spec::ValidatingPolicy(spec) => (&spec.match_constraints, spec.validations.as_slice()),
+            Spec::MutatingPolicy(spec) => (&spec.match_constraints, [].as_slice()),
+            _ => continue,
+        };
+        assert!(annotations.contains_key("kubernetes.io/description"), "{name}");
+        let is_validating = document.kind() == Kind::ValidatingAdmissionPolicy;
+        assert_eq!(annotations.contains_key(RATCHETING), is_validating, "{name}");
+        assert_eq!(document.file, format!("{name}.yaml"));
+        for rule in constraints.iter().flat_map(|constraints| &constraints.resource_rules) {
+            assert!(rule.resources.iter().all(|it| !it.contains(['/', '*'])), "{name}");
+        }
+        for message in validations.iter().map(|it| &it.message).filter(|it| !it.is_empty()) {
+            assert!(finding::split(message).0.is_some(), "{name}: {message}");
+        }
+    }
 }

@@ -75,16 +75,15 @@ pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
     let paths = &args.policies.policy_dir;
     let user = if paths.is_empty() { Vec::new() } else { files::read(paths)? };
     let set = files::compile(shipped::files(), &user)?;
-    let text = match &args.name {
-        Some(name) => texts(&set, &user, name)?,
-        None => {
-            let rows = rows(&set);
-            match args.output {
-                Output::Table => table(&rows),
-                Output::Markdown => markdown(&rows),
-                Output::Json => format!("{:#}\n", serde_json::json!(rows)),
-                Output::Yaml => files::yaml(&serde_json::json!(rows)),
-            }
+    let text = if let Some(name) = &args.name {
+        texts(&set, &user, name)?
+    } else {
+        let rows = rows(&set);
+        match args.output {
+            Output::Table => table(&rows),
+            Output::Markdown => markdown(&rows),
+            Output::Json => format!("{:#}\n", serde_json::json!(rows)),
+            Output::Yaml => files::yaml(&serde_json::json!(rows)),
         }
     };
     out.write_all(text.as_bytes()).map_err(Error::Print)

@@ -28,15 +28,31 @@ pub fn export(documents: &[Document]) -> Exported {
             let name = document.metadata.name.clone();
             exported.left_out.push((document.kind().to_string(), name));
         } else {
-            exported.documents.push(portable(document));
+            exported.documents.push(portable(document, only_warns(document, documents)));
         }
     }
     exported
 }
 
-fn portable(document: &Document) -> Value {
+/// Whether a policy is bound, and no binding denies: what only warns is not in anyone's way, and is said
+/// at every update.
+fn only_warns(policy: &Document, documents: &[Document]) -> bool {
+    let mut actions = documents.iter().filter_map(|document| match &document.spec {
+        Spec::ValidatingBinding(spec) if spec.policy_name == policy.metadata.name => {
+            Some(&spec.validation_actions)
+        }
+        Spec::ValidatingBinding(_)
+        | Spec::MutatingBinding(_)
+        | Spec::ValidatingPolicy(_)
+        | Spec::MutatingPolicy(_) => None,
+    });
+    let is_bound = actions.clone().next().is_some();
+    is_bound && actions.all(|actions| actions.iter().all(|action| action != "Deny"))
+}
+
+fn portable(document: &Document, only_warns: bool) -> Value {
     let mut metadata = document.metadata.clone();
-    let ratchets = ratchet::is_wanted(&metadata);
+    let ratchets = ratchet::is_wanted(&metadata) && !only_warns;
     metadata.annotations.remove(ratchet::ANNOTATION);
     let spec = match &document.spec {
         Spec::ValidatingPolicy(spec) if ratchets => json!(ratcheting(spec)),

@@ -113,6 +113,14 @@ fn what_only_ironward_can_run_is_left_out_and_named() {
 }
 
 #[test]
+fn what_only_warns_is_left_as_it_is() {
+    let warning = POLICIES.replace("validationActions: [Deny]", "validationActions: [Warn]");
+    let exported = export(compiled(&warning).documents());
+    let expression = &exported.documents[0]["spec"]["validations"][0]["expression"];
+    assert_eq!(expression, "variables.fits // yes");
+}
+
+#[test]
 fn an_empty_selector_stays() {
     let binding = POLICIES.replace(
         "spec: {policyName: small, validationActions: [Deny]}",

@@ -89,8 +89,8 @@ impl Case {
             Err(error) => return failed(format!("no request can be made: {error}")),
         };
         let outcome = try_out(set, schemas, &request, &self.surroundings);
-        let sent = request.object.cloned().unwrap_or(Value::Null);
-        Ran { failures: compare::failures(&self.expect, &sent, &outcome), acted: acted(&outcome) }
+        let object = request.object.cloned().unwrap_or(Value::Null);
+        Ran { failures: compare::failures(&self.expect, &object, &outcome), acted: acted(&outcome) }
     }
 }
 

@@ -97,7 +97,7 @@ pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
         let file = files::content(&path)?;
         let name = file.0.clone();
         let set = files::compile(shipped::files(), &[file])?;
-        for policy in policies(&set, Some(&name)) {
+        for policy in policies(&set, &[name]) {
             coverage.entry(policy).or_default();
         }
     }
@@ -184,15 +184,15 @@ fn test(path: &Path, schemas: &Schemas) -> Result<Tested, Error> {
         .iter()
         .map(|case| (case.name.clone(), case.line, case.run(&set, schemas)))
         .collect();
-    Ok(Tested { file, cases, policies: policies(&set, own.as_deref()) })
+    Ok(Tested { file, cases, policies: policies(&set, &own) })
 }
 
 fn problems(problems: Vec<Problem>) -> files::Error {
     files::Error::Problems(problems)
 }
 
-/// The policies of the file, and its name if they are all in one.
-fn policies_of(path: &Path, suite: &Suite) -> Result<(PolicySet, Option<String>), Error> {
+/// The policies to try, and the names of the files whose policies are tested thereby.
+fn policies_of(path: &Path, suite: &Suite) -> Result<(PolicySet, Vec<String>), Error> {
     match suite.policies {
         Policies::All => {
             let folder = path.parent().unwrap_or_else(|| Path::new("."));
@@ -200,7 +200,8 @@ fn policies_of(path: &Path, suite: &Suite) -> Result<(PolicySet, Option<String>)
             let paths = files::of_folder(folder, is_policy_file)?;
             let beside: Vec<Content> =
                 paths.iter().map(|path| files::content(path)).collect::<Result<_, _>>()?;
-            Ok((files::compile(shipped::files(), &beside)?, None))
+            let names = beside.iter().map(|(name, _)| name.clone()).collect();
+            Ok((files::compile(shipped::files(), &beside)?, names))
         }
         Policies::Own => {
             let policy = policy_file(path).ok_or_else(|| Error::NoPolicies {
@@ -214,13 +215,13 @@ fn policies_of(path: &Path, suite: &Suite) -> Result<(PolicySet, Option<String>)
             let set = alone.or_else(|error| {
                 files::compile(shipped::files(), std::slice::from_ref(&file)).map_err(|_| error)
             })?;
-            Ok((set, Some(name)))
+            Ok((set, vec![name]))
         }
     }
 }
 
-/// The policies of a set, or those that come from a file.
-fn policies(set: &PolicySet, file: Option<&str>) -> Vec<String> {
+/// The policies of a set that come from these files.
+fn policies(set: &PolicySet, files: &[String]) -> Vec<String> {
     set.documents()
         .iter()
         .filter(|document| {
@@ -229,12 +230,12 @@ fn policies(set: &PolicySet, file: Option<&str>) -> Vec<String> {
                 Kind::ValidatingAdmissionPolicy | Kind::MutatingAdmissionPolicy
             )
         })
-        .filter(|document| file.is_none_or(|file| document.file == file))
+        .filter(|document| files.contains(&document.file))
         .map(|document| document.metadata.name.clone())
         .collect()
 }
 
-/// A policy counts where a test file is its own; those that are tried along do not.
+/// A policy counts where it is tested; the shipped ones that are tried along do not.
 fn coverage(tested: &[Tested]) -> Coverage {
     let mut coverage = Coverage::new();
     for file in tested {
