@@ -1,13 +1,13 @@
 //! Metal3's own samples apply as they are, and what comes back has lost nothing.
 
-use crate::metal3;
+use ironward_e2e::metal3;
 use ironward_e2e::{cluster, kubectl::Kubectl};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
 #[test]
 fn the_hosts_of_baremetal_operators_examples_apply_unchanged() {
-    let examples = metal3::baremetal_operator().join("examples");
+    let examples = metal3::baremetal_operator().unwrap().join("examples");
     for file in ["example-host.yaml", "worker-0.yaml", "example-host-bad-credentials.yaml"] {
         let kubectl = cluster::namespace().unwrap();
         kubectl.expect(&["apply", "--filename", examples.join(file).to_str().unwrap()]).unwrap();
@@ -22,7 +22,8 @@ fn the_hosts_of_baremetal_operators_examples_apply_unchanged() {
 fn the_demo_hosts_apply_unchanged() {
     let kubectl = cluster::namespace().unwrap();
     let mut hosts = 0;
-    for object in documents(&metal3::baremetal_operator().join("examples/demo-hosts.yaml")) {
+    for object in documents(&metal3::baremetal_operator().unwrap().join("examples/demo-hosts.yaml"))
+    {
         if object["apiVersion"] == "machine.openshift.io/v1beta1" {
             continue;
         }
@@ -37,7 +38,7 @@ fn the_demo_hosts_apply_unchanged() {
 /// are filled in, and they are moved to v1beta2 as Metal3's guide says.
 #[test]
 fn the_infrastructure_examples_apply_in_their_current_version() {
-    let examples = metal3::cluster_api_provider_metal3().join("examples");
+    let examples = metal3::cluster_api_provider_metal3().unwrap().join("examples");
     let kubectl = cluster::namespace().unwrap();
     let mut applied = Vec::new();
     for file in [

@@ -1,8 +1,8 @@
 //! Our kinds against Metal3's own definitions, as the API server has the one and Metal3 publishes the other:
 //! nothing that Metal3's users know is missing, is of another type, or asks for more.
 
-use crate::metal3;
 use ironward_e2e::cluster;
+use ironward_e2e::metal3;
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -173,8 +173,8 @@ fn strings(value: Option<&Value>) -> BTreeSet<String> {
 fn metal3_definition(name: &str) -> Value {
     let (plural, group) = name.split_once('.').unwrap();
     let folder: PathBuf = match group {
-        "metal3.io" => metal3::baremetal_operator().join("config/base/crds/bases"),
-        _ => metal3::cluster_api_provider_metal3().join("config/crd/bases"),
+        "metal3.io" => metal3::baremetal_operator().unwrap().join("config/base/crds/bases"),
+        _ => metal3::cluster_api_provider_metal3().unwrap().join("config/crd/bases"),
     };
     let text = fs::read_to_string(folder.join(format!("{group}_{plural}.yaml"))).unwrap();
     serde_saphyr::from_str(&text).unwrap()

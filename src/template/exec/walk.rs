@@ -145,9 +145,13 @@ impl<'t> State<'t> {
                 return Err(self.error(format!("range can't iterate over {text}")));
             }
         }
-        match &branch.otherwise {
-            Some(otherwise) if !ran => self.list(dot, otherwise),
-            _ => Ok(Flow::Next),
+        let Some(otherwise) = branch.otherwise.as_ref().filter(|_| !ran) else {
+            return Ok(Flow::Next);
+        };
+        // As in Go, `break` here ends this loop, and `continue` goes on with the one around it.
+        match self.list(dot, otherwise)? {
+            Flow::Break => Ok(Flow::Next),
+            flow => Ok(flow),
         }
     }
 

@@ -1,7 +1,10 @@
 //! The functions that metadata templates have beside Go's own.
 
 use super::{
-    super::{Signature, Type, Value, go::text::lossy},
+    super::{
+        Signature, Type, Value,
+        go::{quote::quoted, text::lossy},
+    },
     node::{Node, Object},
     text,
 };
@@ -96,7 +99,7 @@ pub(super) fn call(node: &Node, name: &str, arguments: &[Value]) -> Result<Value
         ("hostName", []) => host.name.as_str().into(),
         ("hostLabel", [Value::Text(key)]) => entry(&host.labels, key),
         ("hostAnnotation", [Value::Text(key)]) => entry(&host.annotations, key),
-        ("hostMAC", [Value::Text(nic)]) => return mac(node, &lossy(nic)),
+        ("hostMAC", [Value::Text(nic)]) => return mac(node, nic),
         ("bootMAC", []) => {
             let mac = node.host.boot_mac.ok_or_else(|| no_boot_mac(host))?;
             mac.to_string().into()
@@ -113,16 +116,17 @@ fn entry(entries: &BTreeMap<String, String>, key: &[u8]) -> Value {
     found.map(String::as_str).unwrap_or_default().into()
 }
 
-fn mac(node: &Node, nic: &str) -> Result<Value, String> {
-    if let Some(mac) = node.host.nics.get(nic) {
+fn mac(node: &Node, nic: &[u8]) -> Result<Value, String> {
+    let mac = std::str::from_utf8(nic).ok().and_then(|nic| node.host.nics.get(nic));
+    if let Some(mac) = mac {
         return Ok(mac.to_string().into());
     }
-    let host = &node.host.object.name;
+    let (host, nic) = (&node.host.object.name, lossy(&quoted(nic)));
     let known: Vec<&str> = node.host.nics.keys().map(String::as_str).collect();
     Err(if known.is_empty() {
-        format!("host {host} has no interface {nic:?}: it has not been inspected")
+        format!("host {host} has no interface {nic}: it has not been inspected")
     } else {
-        format!("host {host} has no interface {nic:?}: it has {}", known.join(", "))
+        format!("host {host} has no interface {nic}: it has {}", known.join(", "))
     })
 }
 
