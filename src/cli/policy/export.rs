@@ -31,7 +31,7 @@ pub enum Error {
 }
 
 /// Prints them.
-pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
+pub fn run(args: &Args, out: impl Write) -> Result<(), Error> {
     let exported = export(args.policies.compile()?.documents());
     let mut text = String::new();
     if !exported.left_out.is_empty() {
@@ -45,7 +45,7 @@ pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
         text.push_str("---\n");
         text.push_str(&files::yaml(document));
     }
-    out.write_all(text.as_bytes()).map_err(Error::Print)
+    files::print(&text, out).map_err(Error::Print)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::policy::{Directory, File, PolicySet, Problem, extensions, is_policy_file, shipped};
 use std::{
     fs, io,
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -107,6 +108,14 @@ fn listed(problems: &[Problem]) -> String {
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Read { path: path.to_owned(), source }
+}
+
+/// Prints a text; whoever reads it may stop early, as `head` does.
+pub fn print(text: &str, mut out: impl Write) -> io::Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
 }
 
 /// A document as YAML.

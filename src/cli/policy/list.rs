@@ -71,7 +71,7 @@ pub struct Row {
 }
 
 /// Prints the list, or the files of one policy.
-pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
+pub fn run(args: &Args, out: impl Write) -> Result<(), Error> {
     let paths = &args.policies.policy_dir;
     let user = if paths.is_empty() { Vec::new() } else { files::read(paths)? };
     let set = files::compile(shipped::files(), &user)?;
@@ -86,7 +86,7 @@ pub fn run(args: &Args, mut out: impl Write) -> Result<(), Error> {
             Output::Yaml => files::yaml(&serde_json::json!(rows)),
         }
     };
-    out.write_all(text.as_bytes()).map_err(Error::Print)
+    files::print(&text, out).map_err(Error::Print)
 }
 
 /// The policies of a set, by name.

@@ -30,7 +30,7 @@ use std::{
     \x20 - name: a mistyped scheme is refused\n\
     \x20   object: {spec: {bmc: {address: redfsh://192.0.2.1}}}\n\
     \x20   expect:\n\
-    \x20     messages: [/^spec.bmc.address: `redfsh` is not a kind of BMC/]"
+    \x20     messages: [\"/^spec.bmc.address: `redfsh` is not a kind of BMC/\"]"
 )]
 pub struct Args {
     /// Folders of policies with their tests, test files, or policy files that have one beside them.
