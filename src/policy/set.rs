@@ -13,6 +13,7 @@ use super::{
     merge::Schemas,
     mutate::{self, Mutated},
     problem::Problem,
+    reads::Reads,
     request::Request,
     validate,
     verdict::Verdict,
@@ -24,6 +25,7 @@ pub struct PolicySet {
     validating: Vec<ValidatingPolicy>,
     mutating: Vec<MutatingPolicy>,
     documents: Vec<Document>,
+    reads: Reads,
 }
 
 /// Which policies are asked. A webhook is registered for those that fail and for those that do not,
@@ -120,6 +122,7 @@ impl PolicySet {
             }
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();
+        set.reads = Reads::of(&set.documents);
         Ok(set)
     }
 
@@ -188,6 +191,12 @@ impl PolicySet {
 
     pub(crate) fn mutating(&self) -> &[MutatingPolicy] {
         &self.mutating
+    }
+
+    /// What its policies read of objects.
+    #[must_use]
+    pub fn reads(&self) -> &Reads {
+        &self.reads
     }
 
     /// The documents that it was made from, by kind and name.

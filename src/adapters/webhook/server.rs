@@ -172,10 +172,10 @@ fn written(response: &Response) -> Result<HttpResponse, Failure> {
 async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Response, Failure> {
     let body = body(desk, request).await?;
     let bad = |error: &dyn std::error::Error| Failure(StatusCode::BAD_REQUEST, error.to_string());
-    let review = Review::from_json(&body.bytes).map_err(|error| bad(&error))?;
+    let policies = Arc::clone(&desk.policies.borrow().policies);
+    let review = Review::from_json(&body.bytes, policies.reads()).map_err(|error| bad(&error))?;
     drop(body);
     let request = review.request().map_err(|error| bad(&error))?;
-    let policies = Arc::clone(&desk.policies.borrow().policies);
     let schemas = Arc::clone(&desk.schemas.borrow());
     let own_name = desk.own_name.as_deref();
     let evaluate = |known: &KnownFacts| {

@@ -1,14 +1,17 @@
 //! An AdmissionReview as it is on the wire, read leniently: fields that are not known are left
 //! alone, for the API server may be newer than this.
 
+mod partial;
+
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::{Serialize, Serializer, de::DeserializeSeed, ser::SerializeMap};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::policy::{Request, RequestError};
+use self::partial::{Envelope, EnvelopeSeed};
+use crate::policy::{Reads, Request, RequestError};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -45,21 +48,14 @@ pub enum ReviewError {
 }
 
 impl Review {
-    /// Reads one.
-    pub fn from_json(body: &[u8]) -> Result<Self, ReviewError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Envelope {
-            #[serde(default)]
-            api_version: String,
-            #[serde(default)]
-            kind: String,
-            #[serde(default)]
-            request: Value,
-        }
+    /// Reads one, as far as policies do.
+    pub fn from_json(body: &[u8], reads: &Reads) -> Result<Self, ReviewError> {
         // All at once: serde_json would look at the bytes of each text for itself.
         let body = std::str::from_utf8(body)?;
-        let Envelope { api_version, kind, request } = serde_json::from_str(body)?;
+        let mut deserializer = serde_json::Deserializer::from_str(body);
+        let Envelope { api_version, kind, request } =
+            EnvelopeSeed(reads).deserialize(&mut deserializer)?;
+        deserializer.end()?;
         if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
             return Err(ReviewError::OtherKind { kind, api_version });
         }
@@ -193,7 +189,7 @@ mod tests {
             "of-tomorrow": true,
         });
         change(&mut body);
-        Review::from_json(body.to_string().as_bytes())
+        Review::from_json(body.to_string().as_bytes(), &Reads::everything())
     }
 
     #[test]
@@ -211,7 +207,7 @@ mod tests {
     #[case::no_kind(|body: &mut Value| body["request"]["kind"] = Value::Null,
         "request.kind is missing or not what AdmissionReview v1 says")]
     #[case::no_object(|body: &mut Value| *body = json!([]),
-        "the body says it is \"\" of \"\", not AdmissionReview of admission.k8s.io/v1")]
+        "the body is not an AdmissionReview: invalid type: sequence, expected an AdmissionReview at line 1 column 0")]
     fn what_is_no_review_is_refused(#[case] change: impl FnOnce(&mut Value), #[case] text: &str) {
         assert_eq!(review(change).unwrap_err().to_string(), text);
     }
