@@ -76,6 +76,17 @@ impl Ironward {
         })
     }
 
+    /// Waits until the API server sends it what it should, which it does a moment after it was told.
+    pub fn wait_until_in_force(&self, plane: &ControlPlane) -> Result<()> {
+        let host = "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: probe}, \
+                    spec: {online: true, bmc: {address: 'nonsense://192.0.2.1', credentialsName: none}}}";
+        let dry_run = ["create", "--dry-run=server", "--filename", "-"];
+        self.process.wait_until(PATIENCE, || {
+            let answer = plane.kubectl().run_with_input(&dry_run, host);
+            answer.is_ok_and(|answer| answer.err.contains("[host-bmc-address]"))
+        })
+    }
+
     /// What it answers to a probe.
     pub fn probe(&self, name: &str) -> Result<(reqwest::StatusCode, String)> {
         let answer = http::client()?.get(format!("{}/{name}", self.probes)).send()?;

@@ -50,6 +50,24 @@ pub const STEPS: &[Step] = &[
         says: &["bootMACAddress", "automatedCleaningMode", "retryLimit", "RAID"],
     },
     Step {
+        title: "What you left out is filled in before it is stored",
+        command: "kubectl get bmh worker-0 -o jsonpath='{.spec.automatedCleaningMode}{\"\\n\"}'",
+        outcome: Outcome::Works,
+        says: &["metadata"],
+    },
+    Step {
+        title: "What no schema can tell is judged by policies, all at once and each with its rule",
+        command: "kubectl apply -f docs/examples/admission/mistaken-host.yaml",
+        outcome: Outcome::IsRefused,
+        says: &["[host-bmc-address]", "[host-reboot-annotation]"],
+    },
+    Step {
+        title: "The same before anybody applies it, and without a cluster",
+        command: "ironward policy eval -f docs/examples/admission/mistaken-host.yaml",
+        outcome: Outcome::IsRefused,
+        says: &["host-bmc-address", "host-reboot-annotation"],
+    },
+    Step {
         title: "Nothing you wrote is lost, not even a field that a newer Metal3 brings",
         command: "kubectl get bmh worker-1 -o jsonpath='{.spec.fieldOfANewerMetal3}{\"\\n\"}'",
         outcome: Outcome::Works,

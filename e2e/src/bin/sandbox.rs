@@ -43,8 +43,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     cluster::install_kinds(&plane)?;
     let ironward = Ironward::start(&plane)?;
     ironward.wait_until_ready()?;
+    ironward.wait_until_in_force(&plane)?;
 
-    println!("\nIronward runs against a real API server. To use it from another terminal:\n");
+    println!("\nIronward runs in front of a real API server. To use it from another terminal:\n");
     println!("   export KUBECONFIG={}\n", plane.admin_kubeconfig().display());
     let stage = Stage {
         kubeconfig: plane.admin_kubeconfig().into(),

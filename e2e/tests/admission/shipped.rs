@@ -369,6 +369,7 @@ fn placed(object: &Value) -> Value {
 
 /// With what the schema asks for and the tests of policies leave out.
 fn completed(object: &Value) -> Value {
+    let kind = object["kind"].as_str().unwrap_or_default();
     let mut object = object.clone();
     let mut fill = |pointer: &str, rest: Value| {
         let found = object.pointer_mut(pointer).and_then(Value::as_object_mut);
@@ -378,7 +379,7 @@ fn completed(object: &Value) -> Value {
             }
         }
     };
-    match object["kind"].as_str().unwrap_or_default() {
+    match kind {
         "BareMetalHost" => {
             let status = json!({"errorMessage": "", "poweredOn": false, "operationalStatus": "OK", "provisioning": {}});
             fill("/status", status);

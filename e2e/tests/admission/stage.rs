@@ -3,7 +3,6 @@
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
-    eventually::eventually,
     ironward::{Ironward, Options},
     kubectl::Kubectl,
 };
@@ -52,19 +51,9 @@ impl Stage {
         stage
     }
 
-    /// Waits until the API server sends us what it should, which it does a moment after it was told.
+    /// Waits until the API server sends us what it should.
     pub fn wait_until_in_force(&self) {
-        let bad = HOST.replace("redfish://192.168.111.1", "gopher://192.168.111.1");
-        let dry_run = ["create", "--dry-run=server", "--filename", "-"];
-        eventually(PATIENCE, "a host with a bad BMC address is refused", || {
-            let answer = self.plane.kubectl().run_with_input(&dry_run, &bad).unwrap();
-            if answer.err.contains("spec.bmc.address") {
-                Ok(())
-            } else {
-                Err(answer.err + &answer.out)
-            }
-        })
-        .unwrap();
+        self.ironward.wait_until_in_force(&self.plane).unwrap();
     }
 
     /// A namespace that nobody else uses, and `kubectl` in it.
