@@ -34,14 +34,13 @@ impl Expression {
         &self.source
     }
 
-    /// Whether it may want `namespaceObject`; a text that mentions it counts too.
     pub(crate) fn uses_namespace(&self) -> bool {
-        self.source.contains("namespaceObject")
+        self.program.uses("namespaceObject")
     }
 
-    /// Whether it may want `request`; a text that mentions it counts too.
+    /// The resource to be authorized is taken from the request, too.
     pub(crate) fn uses_request(&self) -> bool {
-        self.source.contains("request")
+        self.program.uses("request") || self.program.uses("authorizer.requestResource")
     }
 }
 

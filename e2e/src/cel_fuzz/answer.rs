@@ -2,12 +2,9 @@
 
 use anyhow::{Context, Result};
 use ironward::policy::cel::{
-    Bindings, Budget, Environment, MATCH_CONDITIONS_BUDGET, Program, RUNTIME_BUDGET, Type, Value,
+    Bindings, Budget, Environment, MATCH_CONDITIONS_BUDGET, Program, RUNTIME_BUDGET, Type,
     authorizer::{Answer, Authorizer, Decision, Question, ResourceAttributes, Subject},
-    compile, display,
-    library::Opaque,
-    ops, shape,
-    value::{Map, Timestamp},
+    compile, shape, typed,
 };
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -227,103 +224,13 @@ pub fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
     }
     out.insert("cost".to_owned(), json!(units - budget.left()));
     match &outcome.result {
-        Ok(value) => out.insert("value".to_owned(), encode(value)),
+        Ok(value) => out.insert("value".to_owned(), typed::json(value)),
         Err(error) => out.insert(
             "error".to_owned(),
             json!(format!("expression '{source}' resulted in error: {error}")),
         ),
     };
     Json::Object(out)
-}
-
-/// The oracle's form of a value.
-fn encode(value: &Value<'_>) -> Json {
-    match value {
-        Value::Null => json!({"null": null}),
-        Value::Bool(b) => json!({"bool": b}),
-        Value::Int(i) => json!({"int": i.to_string()}),
-        Value::Uint(u) => json!({"uint": u.to_string()}),
-        Value::Double(_) => {
-            json!({"double": display(value)})
-        }
-        Value::String(text) => json!({"string": &**text}),
-        Value::Bytes(bytes) => json!({"bytes": base64(bytes)}),
-        Value::Duration(nanos) => json!({"duration": nanos.to_string()}),
-        Value::Timestamp(t) => {
-            let utc = Timestamp { offset: 0, ..*t };
-            let text = ops::convert(&Value::Timestamp(utc), &Type::String);
-            json!({"timestamp": text.ok().as_ref().and_then(Value::as_str)})
-        }
-        Value::Type(ty) => json!({"type": ty.runtime_name()}),
-        Value::Optional(None) => json!({"optional": null}),
-        Value::Optional(Some(inner)) => json!({"optional": encode(inner)}),
-        Value::List(list) => {
-            json!({"list": list.iter().map(|item| encode(&item)).collect::<Vec<_>>()})
-        }
-        Value::Map(Map::Variables) => {
-            json!({"opaque": {"type": "kubernetes.variables", "string": "variables"}})
-        }
-        Value::Map(map) => {
-            let mut pairs: Vec<(String, Json)> = map
-                .entries()
-                .iter()
-                .map(|(k, v)| (encode(k).to_string(), json!([encode(k), encode(v)])))
-                .collect();
-            pairs.sort_by(|a, b| a.0.cmp(&b.0));
-            json!({"map": pairs.into_iter().map(|(_, pair)| pair).collect::<Vec<_>>()})
-        }
-        Value::Opaque(opaque) if matches!(**opaque, Opaque::Failed(_)) => {
-            json!({"error": opaque.describe()})
-        }
-        Value::Object(object) if &*object.name == "google.protobuf.Empty" => {
-            json!({"opaque": {"type": &*object.name, "string": "*types.protoObj"}})
-        }
-        Value::Opaque(opaque) => {
-            json!({"opaque": {"type": opaque.type_name(), "string": opaque_text(opaque)}})
-        }
-        Value::Object(object) => {
-            let mut fields: Vec<(String, Json)> =
-                object.fields.iter().map(|(n, v)| (n.to_string(), encode(v))).collect();
-            if &*object.name == "JSONPatch" {
-                for name in ["op", "path", "from"] {
-                    if !fields.iter().any(|(known, _)| known == name) {
-                        fields.push((name.to_owned(), json!({"string": ""})));
-                    }
-                }
-            }
-            fields.sort_by(|a, b| a.0.cmp(&b.0));
-            let fields: Vec<Json> = fields.into_iter().map(|(n, v)| json!([n, v])).collect();
-            json!({"object": {"type": &*object.name, "fields": fields}})
-        }
-    }
-}
-
-fn opaque_text(opaque: &Opaque) -> String {
-    if let Opaque::Format(format) = opaque {
-        format.name.to_owned()
-    } else if let Opaque::Quantity(quantity, pointer) = opaque {
-        if *pointer { "*cel.Quantity".to_owned() } else { quantity.canonical() }
-    } else {
-        opaque.describe()
-    }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut group = [0_u8; 3];
-        group[..chunk.len()].copy_from_slice(chunk);
-        let bits = u32::from(group[0]) << 16 | u32::from(group[1]) << 8 | u32::from(group[2]);
-        for at in 0..4 {
-            if at <= chunk.len() {
-                out.push(char::from(ALPHABET[(bits >> (18 - 6 * at) & 63) as usize]));
-            } else {
-                out.push('=');
-            }
-        }
-    }
-    out
 }
 
 /// The oracle's stub authorizer: the first rule that fits decides, in the order fail, deny, allow.

@@ -45,7 +45,9 @@ impl Findings {
         vector.extend(found.question.as_object().cloned().unwrap_or_default());
         vector.insert("answer".to_owned(), found.theirs.clone());
         // What Kubernetes does not survive is no vector: only this engine's crash is the finding.
-        append(&self.file, &format!("{}\n", Json::Object(vector)))?;
+        if !found.theirs.is_null() {
+            append(&self.file, &format!("{}\n", Json::Object(vector)))?;
+        }
         match &self.report {
             Some(report) => append(report, &describe(found)),
             None => Ok(()),

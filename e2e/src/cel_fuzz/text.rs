@@ -153,7 +153,7 @@ pub fn damage(text: &str, random: &mut Random) -> String {
             2 if at < row.len() => literals::noise(random).clone_into(&mut row[at]),
             3 if at < row.len() && other < row.len() => row.swap(at, other),
             4 if at < row.len() => row.insert(other, row[at].clone()),
-            5 if at < row.len() => {
+            5 if at < row.len() && !row[at].is_empty() => {
                 let mut chars: Vec<char> = row[at].chars().collect();
                 let place = random.below(chars.len());
                 match random.below(3) {

@@ -3,12 +3,13 @@
 use super::{
     authorizer::{Authorizer, ResourceAttributes},
     error::Error,
+    library,
     program::Program,
     value::Value,
 };
 use serde_json::Value as Json;
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::HashMap,
 };
 
@@ -29,6 +30,8 @@ pub struct Bindings<'a> {
     /// What variables have cost since it was last asked.
     pub(crate) spent: Cell<u64>,
     pub(crate) nesting: Cell<usize>,
+    /// `authorizer.requestResource`, of which there is one.
+    resource_check: OnceCell<Value<'a>>,
 }
 
 impl<'a> Bindings<'a> {
@@ -36,6 +39,11 @@ impl<'a> Bindings<'a> {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    pub(crate) fn resource_check(&self) -> Value<'a> {
+        let made = || library::authz::request_resource(&self.request_resource);
+        self.resource_check.get_or_init(made).clone()
     }
 
     /// Binds `object`; unbound on DELETE.

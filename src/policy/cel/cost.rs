@@ -139,7 +139,7 @@ pub(crate) fn of(call: &Call, args: &[Value<'_>], result: Option<&Value<'_>>) ->
         Cost::InList => args.get(1).map_or(1, Value::size),
         Cost::Smaller => tenth(tracker(args, 0).min(tracker(args, 1))),
         Cost::Both => tenth(tracker(args, 0).saturating_add(tracker(args, 1))),
-        Cost::Regex => factor(size(0) + 1, 0.1).saturating_mul(factor(size(1), 0.25)),
+        Cost::Regex => regex(size(0), size(1)),
         Cost::Contains => tenth(tracker(args, 0)).saturating_mul(tenth(tracker(args, 1))),
         Cost::Deep => args.first().map_or(0, deep),
         Cost::Joined => factor(result.map_or(1, estimator_size), 0.2),
@@ -187,6 +187,11 @@ pub(crate) fn of(call: &Call, args: &[Value<'_>], result: Option<&Value<'_>>) ->
     }
 }
 
+/// What a match costs.
+pub(crate) fn regex(subject: u64, pattern: u64) -> u64 {
+    factor(subject + 1, 0.1).saturating_mul(factor(pattern, 0.25))
+}
+
 fn tracker(args: &[Value<'_>], at: usize) -> u64 {
     args.get(at).map_or(1, Value::size)
 }
@@ -205,7 +210,14 @@ fn estimator_size(value: &Value<'_>) -> u64 {
 fn list(by: f64, size: u64) -> u64 {
     let product = size as f64 * by;
     // A negative depth wraps around, as Go's conversion does.
-    let cost = if product < 0.0 { (product as i64).cast_unsigned() } else { product as u64 };
+    let cost = if product < 0.0 {
+        (product as i64).cast_unsigned()
+    } else if product < 18_446_744_073_709_551_616.0 {
+        product as u64
+    } else {
+        // What Go makes of a number that does not fit.
+        1 << 63
+    };
     cost.wrapping_add(11)
 }
 
@@ -246,15 +258,11 @@ fn deep(value: &Value<'_>) -> u64 {
 }
 
 /// Some of cel-go's trackers panic on arguments of the wrong type, and the API server says so.
-/// `failed`: the argument that is an error.
-pub(crate) fn panics(cost: Cost, args: &[Value<'_>], failed: Option<usize>) -> Option<Error> {
+pub(crate) fn panics(cost: Cost, args: &[Value<'_>]) -> Option<Error> {
     let internal =
         |text: String| Some(Error::new(Failure::Internal(format!("interface conversion: {text}"))));
     match cost {
         Cost::ListSelf(at) => match args.get(at) {
-            _ if failed == Some(at) => {
-                internal("*types.Err is not traits.Lister: missing method Add".to_owned())
-            }
             Some(Value::List(_)) | None => None,
             Some(other) => {
                 let method = if is_adder(other) { "Contains" } else { "Add" };
@@ -263,7 +271,6 @@ pub(crate) fn panics(cost: Cost, args: &[Value<'_>], failed: Option<usize>) -> O
             }
         },
         Cost::ListFlatten => match args.get(1) {
-            _ if failed == Some(1) => internal("ref.Val is *types.Err, not types.Int".to_owned()),
             Some(Value::Int(_)) | None => None,
             Some(other) => internal(format!("ref.Val is {}, not types.Int", go_type(other, false))),
         },

@@ -15,6 +15,8 @@ enum Range<'a> {
     /// Keys and values.
     Entries(Vec<(Value<'a>, Value<'a>)>),
     JsonMap(serde_json::map::Iter<'a>),
+    /// Of `variables`, where the second may fail.
+    Pairs(Vec<(Value<'a>, Res<'a>)>),
 }
 
 /// How a loop goes on.
@@ -35,7 +37,6 @@ impl<'a> Machine<'_, 'a> {
         let range = match range {
             Value::List(list) => Range::List(list),
             Value::Map(Map::Json(map)) => Range::JsonMap(map.iter()),
-            Value::Map(Map::Variables) if fold.var2.is_some() => return Err(no_overload()),
             // An oddity: `variables` gives its values where other maps give their keys.
             Value::Map(Map::Variables) => {
                 let names: Vec<&'a str> =
@@ -45,7 +46,16 @@ impl<'a> Machine<'_, 'a> {
                     let key = Value::String(Text::Borrowed(name));
                     values.extend(self.variable(&key, false)?);
                 }
-                Range::List(List::from(values))
+                if fold.var2.is_none() {
+                    Range::List(List::from(values))
+                } else {
+                    // And then looks these up as if they were the keys.
+                    let found = values.into_iter().map(|value| {
+                        let second = self.variable(&value, false);
+                        (value, second.and_then(|found| found.ok_or_else(no_overload)))
+                    });
+                    Range::Pairs(found.collect())
+                }
             }
             Value::Map(map) => Range::Entries(map.entries()),
             other if fold.var2.is_some() => {
@@ -82,14 +92,14 @@ impl<'a> Machine<'_, 'a> {
     ) -> Result<(), Error> {
         let (first, second) = (fold.var, fold.var2);
         let mut step =
-            |machine: &mut Self, index: usize, key: Option<Value<'a>>, value: Value<'a>| {
+            |machine: &mut Self, index: usize, key: Option<Value<'a>>, value: Res<'a>| {
                 match (second, key) {
                     (None, Some(key)) => machine.slots[first] = Slot::Set(Ok(key)),
-                    (None, None) => machine.slots[first] = Slot::Set(Ok(value)),
+                    (None, None) => machine.slots[first] = Slot::Set(value),
                     (Some(second), key) => {
                         let index = Value::Int(i64::try_from(index).unwrap_or(i64::MAX));
                         machine.slots[first] = Slot::Set(Ok(key.unwrap_or(index)));
-                        machine.slots[second] = Slot::Set(Ok(value));
+                        machine.slots[second] = Slot::Set(value);
                     }
                 }
                 let turn = body(machine)?;
@@ -101,7 +111,7 @@ impl<'a> Machine<'_, 'a> {
         match range {
             Range::List(List::Json(items)) => {
                 for (index, item) in items.iter().enumerate() {
-                    if matches!(step(self, index, None, Value::from_json(item))?, Turn::Done) {
+                    if matches!(step(self, index, None, Ok(Value::from_json(item)))?, Turn::Done) {
                         break;
                     }
                 }
@@ -109,13 +119,20 @@ impl<'a> Machine<'_, 'a> {
             Range::List(list) => {
                 for index in 0..list.len() {
                     let Some(item) = list.get(index) else { break };
-                    if matches!(step(self, index, None, item)?, Turn::Done) {
+                    if matches!(step(self, index, None, Ok(item))?, Turn::Done) {
                         break;
                     }
                 }
             }
             Range::Entries(entries) => {
                 for (index, (key, value)) in entries.into_iter().enumerate() {
+                    if matches!(step(self, index, Some(key), Ok(value))?, Turn::Done) {
+                        break;
+                    }
+                }
+            }
+            Range::Pairs(pairs) => {
+                for (index, (key, value)) in pairs.into_iter().enumerate() {
                     if matches!(step(self, index, Some(key), value)?, Turn::Done) {
                         break;
                     }
@@ -125,7 +142,7 @@ impl<'a> Machine<'_, 'a> {
                 for (index, (key, value)) in entries.enumerate() {
                     let key = Value::String(Text::Borrowed(key));
                     let value = Value::from_json(value);
-                    if matches!(step(self, index, Some(key), value)?, Turn::Done) {
+                    if matches!(step(self, index, Some(key), Ok(value))?, Turn::Done) {
                         break;
                     }
                 }
@@ -341,7 +358,7 @@ impl<'a> Machine<'_, 'a> {
 /// cel-go's `@mapInsert`: a key that is there already is an error.
 fn insert<'a>(map: &mut Entries<'a>, key: Value<'a>, value: Value<'a>) -> Result<(), Error> {
     if map.find(&key).is_some() {
-        return Err(fail(format!("insert failed: key {} already exists", gofmt::plain(&key))));
+        return Err(fail(format!("insert failed: key {} already exists", gofmt::wrapped(&key))));
     }
     map.set(key, value);
     Ok(())

@@ -2,9 +2,10 @@
 
 use super::{
     time,
-    value::{Map, Value},
+    value::{List, Map, Value},
 };
-use std::fmt::Write as _;
+use serde_json::Value as Json;
+use std::{fmt::Write as _, sync::LazyLock};
 
 /// `%g` and `%v` of a float: the shortest digits, with an exponent below 1e-4 and from 1e6 on.
 #[must_use]
@@ -18,7 +19,7 @@ pub fn float_g(d: f64) -> String {
     if d == 0.0 {
         return if d.is_sign_negative() { "-0" } else { "0" }.to_owned();
     }
-    let scientific = format!("{d:e}");
+    let scientific = shortest(d);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..6).contains(&exponent) {
@@ -36,8 +37,52 @@ pub fn float_f(d: f64) -> String {
     } else if d.is_infinite() {
         if d > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() }
     } else {
-        format!("{d}")
+        plain_digits(&shortest(d))
     }
+}
+
+/// The fewest digits that give the number again, in scientific notation. Where two are as near, Go takes the
+/// even one and Rust the larger.
+fn shortest(d: f64) -> String {
+    let shown = format!("{d:e}");
+    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let odd = mantissa.as_bytes().last().is_some_and(|digit| digit % 2 == 1);
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    if !odd || digits < 2 {
+        return shown;
+    }
+    // Half way up from the digit below: a five, and nothing after it.
+    let longer = format!("{d:.*e}", digits + 24);
+    let fraction = longer.split('e').next().unwrap_or_default();
+    let kept = fraction.len() - 25;
+    if !fraction[kept..].starts_with('5') || fraction[kept + 1..].bytes().any(|digit| digit != b'0')
+    {
+        return shown;
+    }
+    let lower = format!("{}e{exponent}", &fraction[..kept]);
+    #[allow(clippy::float_cmp, reason = "it must be the very same number")]
+    let same = lower.parse() == Ok(d);
+    if same { lower } else { shown }
+}
+
+/// A number in scientific notation, without an exponent.
+fn plain_digits(scientific: &str) -> String {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let whole = exponent + 1;
+    let places = whole.unsigned_abs() as usize;
+    if whole <= 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(places));
+    }
+    if places >= digits.len() {
+        return format!("{sign}{digits}{}", "0".repeat(places - digits.len()));
+    }
+    format!("{sign}{}.{}", &digits[..places], &digits[places..])
 }
 
 /// `%v` of a CEL value.
@@ -63,6 +108,17 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
         Value::Bytes(bytes) => {
             let numbers: Vec<String> = bytes.iter().map(ToString::to_string).collect();
             let _ = write!(out, "[{}]", numbers.join(" "));
+        }
+        // Its elements are still Go's own values.
+        Value::List(List::Json(items)) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_native(out, item);
+            }
+            out.push(']');
         }
         Value::List(list) => {
             out.push('[');
@@ -105,11 +161,65 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
     }
 }
 
+/// `%v` of what Go reads from JSON.
+fn write_native(out: &mut String, json: &Json) {
+    match json {
+        Json::Null => out.push_str("<nil>"),
+        Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            write_plain(out, &Value::from_json(json));
+        }
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(' ');
+                }
+                write_native(out, item);
+            }
+            out.push(']');
+        }
+        Json::Object(fields) => {
+            out.push_str("map[");
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            for (i, (name, value)) in fields.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(' ');
+                }
+                out.push_str(name);
+                out.push(':');
+                write_native(out, value);
+            }
+            out.push(']');
+        }
+    }
+}
+
 /// `strconv.Quote`.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
+    quote_inside(&mut out, text);
+    out.push('"');
+    out
+}
+
+/// `strconv.Quote` of what may be cut in the middle of a character.
+#[must_use]
+pub fn quote_bytes(bytes: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        quote_inside(&mut out, chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn quote_inside(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -124,11 +234,51 @@ pub fn quote(text: &str) -> String {
             c if c < ' ' || c == '\u{7f}' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
-            c => out.push(c),
+            c if c.is_ascii() || is_printable(c) => out.push(c),
+            c if u32::from(c) < 0x1_0000 => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => {
+                let _ = write!(out, "\\U{:08x}", u32::from(c));
+            }
         }
     }
-    out.push('"');
-    out
+}
+
+/// `%q` of a CEL value: numbers are characters, what cannot be quoted says so.
+#[must_use]
+pub fn quoted(value: &Value<'_>) -> String {
+    let number = match value {
+        Value::Int(number) => u32::try_from(*number).ok(),
+        Value::Uint(number) => u32::try_from(*number).ok(),
+        Value::Null => Some(0),
+        Value::Bool(value) => return format!("%!q(types.Bool={value})"),
+        Value::Double(_) => return format!("%!q(types.Double={})", plain(value)),
+        _ => return quote(&plain(value)),
+    };
+    let c = number.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+    match c {
+        '\'' => "'\\''".to_owned(),
+        '"' => "'\"'".to_owned(),
+        c => {
+            let text = quote(c.encode_utf8(&mut [0; 4]));
+            format!("'{}'", &text[1..text.len() - 1])
+        }
+    }
+}
+
+/// What Go prints as it is: letters, marks, numbers, punctuation and symbols of Unicode 15.
+fn is_printable(c: char) -> bool {
+    static PRINTABLE: LazyLock<Option<regex::Regex>> =
+        LazyLock::new(|| regex::Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}&&\p{age=15.0}]$").ok());
+    let text = &mut [0; 4];
+    PRINTABLE.as_ref().is_some_and(|known| known.is_match(c.encode_utf8(text)))
+}
+
+/// `%v` of a value that was not taken out of its wrapping, where null is its number.
+#[must_use]
+pub fn wrapped(value: &Value<'_>) -> String {
+    if matches!(value, Value::Null) { "0".to_owned() } else { plain(value) }
 }
 
 #[cfg(test)]
@@ -144,9 +294,19 @@ mod tests {
             (123_456_789.0, "1.23456789e+08"),
             (1.5e-5, "1.5e-05"),
             (0.0001, "0.0001"),
+            (0.1 * 9_007_199_254_740_992.0, "9.007199254740992e+14"),
         ];
         for (number, text) in cases {
             assert_eq!(float_g(number), text);
+        }
+    }
+
+    #[test]
+    fn floats_without_an_exponent_have_all_their_digits() {
+        let cases =
+            [(0.0, "0"), (-1.5, "-1.5"), (1e21, "1000000000000000000000"), (1e-7, "0.0000001")];
+        for (number, text) in cases {
+            assert_eq!(float_f(number), text);
         }
     }
 }

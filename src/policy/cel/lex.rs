@@ -133,34 +133,35 @@ pub(crate) struct Token {
     pub kind: Tok,
     pub at: usize,
     pub text: String,
+    /// Space and comments before it.
+    pub hidden: String,
 }
 
-/// All tokens, the end last, and what is no token.
-pub(crate) fn tokens(source: &str) -> (Vec<Token>, Vec<Raised>) {
+/// All tokens, the end last, and what is no token, each with the number of the token behind it.
+pub(crate) fn tokens(source: &str) -> (Vec<Token>, Vec<(usize, Raised)>) {
     let chars: Vec<char> = source.chars().collect();
     let mut lexer = Lexer { chars: &chars, at: 0 };
     let mut found = Vec::new();
     let mut errors = Vec::new();
+    let mut hidden = String::new();
     while lexer.at < chars.len() {
         let start = lexer.at;
         match lexer.next() {
             Ok(Some(kind)) => {
                 let text = chars[start..lexer.at].iter().collect();
-                found.push(Token { kind, at: start, text });
+                found.push(Token { kind, at: start, text, hidden: std::mem::take(&mut hidden) });
             }
-            Ok(None) => {}
+            Ok(None) => hidden.extend(&chars[start..lexer.at]),
             Err(failed) => {
                 let end = (failed + 1).min(chars.len());
                 let text: String = chars[start..end].iter().collect();
-                errors.push(Raised::at(
-                    start,
-                    format!("Syntax error: token recognition error at: '{text}'"),
-                ));
+                let text = format!("Syntax error: token recognition error at: '{text}'");
+                errors.push((found.len(), Raised::at(start, text)));
                 lexer.at = end;
             }
         }
     }
-    found.push(Token { kind: Tok::End, at: chars.len(), text: "<EOF>".to_owned() });
+    found.push(Token { kind: Tok::End, at: chars.len(), text: "<EOF>".to_owned(), hidden });
     (found, errors)
 }
 

@@ -28,10 +28,11 @@ pub(crate) fn lower(
     checked: &Checked,
     environment: &Environment,
 ) -> Result<Plan, String> {
-    let mut lowering = Lowering { checked, environment, scopes: Vec::new(), slots: 0 };
+    let mut lowering =
+        Lowering { checked, environment, scopes: Vec::new(), slots: 0, uses: HashSet::new() };
     let result = checked.types[root.id].clone().unwrap_or(Type::Dyn);
     let root = lowering.node(root)?;
-    Ok(Plan { root, slots: lowering.slots, result })
+    Ok(Plan { root, slots: lowering.slots, result, uses: lowering.uses })
 }
 
 struct Lowering<'a> {
@@ -39,6 +40,7 @@ struct Lowering<'a> {
     environment: &'a Environment,
     scopes: Vec<(Arc<str>, usize)>,
     slots: usize,
+    uses: HashSet<Global>,
 }
 
 type Lowered = Result<Node, String>;
@@ -117,20 +119,29 @@ impl Lowering<'_> {
             Some(Name::Variable(name))
                 if matches!(self.checked.types[expr.id], Some(Type::Type(_))) =>
             {
-                return match self.environment.type_named(name) {
-                    Some(ty) if !matches!(ty, Type::Struct(_)) => {
-                        Ok(Node::Const(Value::Type(Arc::new(ty))))
-                    }
-                    _ => Err(format!("reference to undefined type: {name}")),
-                };
+                let ty = self.type_named(name)?;
+                return Ok(Node::Const(Value::Type(Arc::new(ty))));
             }
-            Some(Name::Variable(name)) => match self.scopes.iter().rev().find(|(n, _)| n == name) {
-                Some((_, slot)) => Base::Local(*slot),
-                None => Base::Global(global(name)?),
-            },
+            Some(Name::Variable(name)) => {
+                if let Some((_, slot)) = self.scopes.iter().rev().find(|(n, _)| n == name) {
+                    Base::Local(*slot)
+                } else {
+                    let global = Global::named(name);
+                    let global = global.ok_or_else(|| format!("unknown variable {name}"))?;
+                    self.uses.insert(global);
+                    Base::Global(global)
+                }
+            }
             None => return Err("a name was not checked".to_owned()),
         };
         Ok(Node::Attr(Box::new(Attr { base, qualifiers: Vec::new(), test_only: false })))
+    }
+
+    fn type_named(&self, name: &str) -> Result<Type, String> {
+        match self.environment.type_named(name) {
+            Some(ty) if !matches!(ty, Type::Struct(_)) => Ok(ty),
+            _ => Err(format!("reference to undefined type: {name}")),
+        }
     }
 
     fn call(
@@ -213,6 +224,10 @@ impl Lowering<'_> {
             comprehension;
         if *form == Form::Bind {
             let value = self.node(accu_init)?;
+            // The step names the variable, and cel-go takes every name of type `type` for a type's.
+            if matches!(self.checked.types[accu_init.id], Some(Type::Type(_))) {
+                self.type_named(accu_var)?;
+            }
             let depth = self.scopes.len();
             let slot = self.slot(accu_var);
             let result = self.node(result)?;
@@ -261,6 +276,8 @@ impl Lowering<'_> {
                 Ok(Body::List { filter, element })
             }
             Form::Map => {
+                // The key is the loop's own variable; only what may be wrong with its name matters.
+                self.node(parts.get(1).ok_or_else(odd)?)?;
                 let value = self.node(parts.get(2).ok_or_else(odd)?)?;
                 Ok(Body::Map { filter, value })
             }
@@ -324,20 +341,6 @@ fn target(function: &str, overload: &'static str, arity: usize) -> Result<(Targe
     Ok((Target::Dispatch(all.into_iter().map(|(o, body, _)| (o, body)).collect()), false))
 }
 
-fn global(name: &str) -> Result<Global, String> {
-    Ok(match name {
-        "object" => Global::Object,
-        "oldObject" => Global::OldObject,
-        "params" => Global::Params,
-        "request" => Global::Request,
-        "namespaceObject" => Global::NamespaceObject,
-        "authorizer" => Global::Authorizer,
-        "authorizer.requestResource" => Global::RequestResource,
-        "variables" => Global::Variables,
-        other => return Err(format!("unknown variable {other}")),
-    })
-}
-
 fn constant(literal: &Literal) -> Value<'static> {
     match literal {
         Literal::Null => Value::Null,
@@ -355,7 +358,7 @@ fn fold_list(elements: Vec<(Node, bool)>) -> Node {
     let node = Node::List(Box::new(ListNode { elements }));
     let Node::List(list) = &node else { return node };
     if list.elements.iter().all(|(e, _)| matches!(e, Node::Const(_)))
-        && let Ok(value) = eval::constant(&node)
+        && let Some(value) = eval::literal(&node)
     {
         return Node::Const(value);
     }
@@ -367,7 +370,7 @@ fn fold_map(entries: Vec<(Node, Node, bool)>) -> Node {
     let Node::Map(map) = &node else { return node };
     let constant = |n: &Node| matches!(n, Node::Const(_));
     if map.entries.iter().all(|(k, v, _)| constant(k) && constant(v))
-        && let Ok(value) = eval::constant(&node)
+        && let Some(value) = eval::literal(&node)
     {
         return Node::Const(value);
     }

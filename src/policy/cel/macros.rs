@@ -2,7 +2,7 @@
 
 use super::{
     ast::{Comprehension, Expr, Form, Kind, Literal, MapEntry, StructField},
-    parse::Parser,
+    parse::Builder,
 };
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";
 
 /// `f(args)`: only `has` is a macro.
-pub(crate) fn global(p: &mut Parser, at: usize, name: &Arc<str>, mut args: Vec<Expr>) -> Expr {
+pub(crate) fn global(p: &mut Builder, at: usize, name: &Arc<str>, mut args: Vec<Expr>) -> Expr {
     if &**name == "has" && args.len() == 1 {
         let arg = args.remove(0);
         let place = arg.at;
@@ -27,7 +27,7 @@ pub(crate) fn global(p: &mut Parser, at: usize, name: &Arc<str>, mut args: Vec<E
 
 /// `target.name(args)`.
 pub(crate) fn receiver(
-    p: &mut Parser,
+    p: &mut Builder,
     at: usize,
     name: &str,
     target: Expr,
@@ -52,14 +52,14 @@ pub(crate) fn receiver(
     }
 }
 
-fn failed(p: &mut Parser, at: usize, message: impl Into<String>) -> Expr {
+fn failed(p: &mut Builder, at: usize, message: impl Into<String>) -> Expr {
     p.raise(at, message);
     p.node(at, Kind::Literal(Literal::Null))
 }
 
 /// Makes nodes at the place of the macro's call.
 struct Maker<'a> {
-    p: &'a mut Parser,
+    p: &'a mut Builder,
     at: usize,
 }
 
@@ -357,7 +357,8 @@ impl Maker<'_> {
                 fields: fields
                     .iter()
                     .map(|f| StructField {
-                        at: f.at,
+                        // Not where it was written: cel-go gives the copy a place of its own.
+                        at: self.at,
                         name: f.name.clone(),
                         value: self.copy(&f.value),
                         optional: f.optional,

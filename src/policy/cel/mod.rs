@@ -22,6 +22,7 @@ mod error;
 mod eval;
 mod fold;
 mod gofmt;
+mod gosort;
 mod lex;
 pub mod library;
 mod lower;

@@ -1,8 +1,8 @@
 //! What is evaluated: the tree as cel-go's planner shapes it, because costs follow that shape.
 
 use super::{
-    environment::Extension, library::Function, ops::Arithmetic, table::Overload, types::Type,
-    value::Value,
+    environment::Extension, library::Function, ops::Arithmetic, regexp::Pattern, table::Overload,
+    types::Type, value::Value,
 };
 use std::{collections::HashSet, sync::Arc};
 
@@ -50,7 +50,7 @@ pub(crate) enum Base {
 }
 
 /// The declared variables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Global {
     Object,
     OldObject,
@@ -60,6 +60,23 @@ pub(crate) enum Global {
     Authorizer,
     RequestResource,
     Variables,
+}
+
+impl Global {
+    /// By its name in expressions.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "object" => Self::Object,
+            "oldObject" => Self::OldObject,
+            "params" => Self::Params,
+            "request" => Self::Request,
+            "namespaceObject" => Self::NamespaceObject,
+            "authorizer" => Self::Authorizer,
+            "authorizer.requestResource" => Self::RequestResource,
+            "variables" => Self::Variables,
+            _ => return None,
+        })
+    }
 }
 
 /// One step of a path.
@@ -106,7 +123,7 @@ pub(crate) enum Target {
     TypeOf,
     Identity,
     /// A constant pattern, compiled once.
-    Regex(Arc<regex::Regex>, Matching),
+    Regex(Arc<Pattern>, Matching),
     /// Certain overload, checked against the values.
     Guarded(&'static Overload, Function),
     /// Certain overload that checks for itself.
@@ -270,4 +287,6 @@ pub(crate) struct Plan {
     pub root: Node,
     pub slots: usize,
     pub result: Type,
+    /// The variables that are named.
+    pub uses: HashSet<Global>,
 }

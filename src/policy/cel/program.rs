@@ -6,7 +6,7 @@ use super::{
     environment::Environment,
     error::{Error, Failure},
     eval,
-    plan::Plan,
+    plan::{Global, Plan},
     source::{Problem, Raised, Source},
     types::Type,
     validate,
@@ -142,6 +142,12 @@ fn compile_here(
         let text = "unexpected compilation error: missing type conversion to proto: ";
         return Err(CompileErrors::plain(text));
     }
+    // Go converts it by rules of its own when it runs, with messages that depend on its libraries.
+    if let Some(field) = &checked.unsure_field {
+        return Err(CompileErrors::plain(format!(
+            "field '{field}' is given a value whose type is only known at run time, which is not supported"
+        )));
+    }
     let plan = lower::lower(&parsed.root, &checked, environment)
         .map_err(|text| CompileErrors::plain(format!("program instantiation failed: {text}")))?;
     Ok(Program { source: Arc::from(source), plan: Arc::new(plan) })
@@ -158,6 +164,13 @@ impl Program {
     #[must_use]
     pub fn result_type(&self) -> &Type {
         &self.plan.result
+    }
+
+    /// Whether it names a declared variable, such as `request`; one of its own loops with that name does not
+    /// count.
+    #[must_use]
+    pub fn uses(&self, variable: &str) -> bool {
+        Global::named(variable).is_some_and(|global| self.plan.uses.contains(&global))
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -320,6 +333,17 @@ mod tests {
             panic!("no question: {outcome:?}");
         };
         assert_eq!((subject, &*resource.group, &**verb), (&Subject::Requester, "apps", "get"));
+    }
+
+    #[rstest]
+    #[case::named("request.name == ''", true)]
+    #[case::in_a_loop("[1].all(x, request.dryRun)", true)]
+    #[case::a_text("object.s == 'request'", false)]
+    #[case::a_field("has(object.request)", false)]
+    #[case::shadowed("[1].all(request, request > 0)", false)]
+    fn what_is_used_is_known(#[case] source: &str, #[case] expected: bool) {
+        let program = compile(source, &Environment::new(), &[]).unwrap();
+        assert_eq!(program.uses("request"), expected);
     }
 
     #[test]

@@ -23,6 +23,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// The place of a node that stands for nothing: cel-go computes the column before the first.
+pub(crate) const NOWHERE: usize = usize::MAX;
+
 /// A problem while it is being collected.
 #[derive(Debug, Clone)]
 pub(crate) struct Raised {
@@ -85,11 +88,12 @@ impl<'a> Source<'a> {
                 display,
             };
         };
-        let (line, start) = self.line_of(at);
-        let column = at - start;
+        let nowhere = at == NOWHERE;
+        let (line, start) = if nowhere { (1, 0) } else { self.line_of(at) };
+        let column = if nowhere { 0 } else { at - start };
         let snippet: String = self.text.chars().skip(start).take_while(|c| *c != '\n').collect();
         // Without a text there is no column.
-        let shown = if self.text.is_empty() { 0 } else { column + 1 };
+        let shown = if nowhere || self.text.is_empty() { 0 } else { column + 1 };
         let mut display = format!("ERROR: <input>:{line}:{shown}: {}", raised.message);
         if !self.text.is_empty() && snippet.len() <= 16_384 {
             let snippet = snippet.replace('\t', " ");
@@ -107,7 +111,7 @@ impl<'a> Source<'a> {
         }
         Problem {
             line: i32::try_from(line).unwrap_or(i32::MAX),
-            column: i32::try_from(column + 1).unwrap_or(i32::MAX),
+            column: if nowhere { 0 } else { i32::try_from(column + 1).unwrap_or(i32::MAX) },
             message: raised.message,
             suggestion: raised.suggestion,
             display,

@@ -81,16 +81,72 @@ pub(crate) fn offset_in(zone: &str, seconds: i64) -> Result<i32, String> {
     if matches!(zone, "" | "UTC" | "Local") {
         return Ok(0);
     }
-    if zone.contains("..") || zone.starts_with(['/', '\\']) || zone.contains('\\') {
+    if zone.contains("..") || zone.starts_with(['/', '\\']) {
         return Err("time: invalid location name".to_owned());
     }
+    if zone.contains('\0') {
+        // What the system says of such a file name.
+        return Err("invalid argument".to_owned());
+    }
     let unknown = || format!("unknown time zone {zone}");
-    let found = ZONES.get(zone).map_err(|_| unknown())?;
-    if found.iana_name() != Some(zone) {
+    let name = file_name(zone)?;
+    if let Some(offset) = plain_offset(&name, seconds) {
+        return Ok(offset);
+    }
+    let found = ZONES.get(&name).map_err(|_| unknown())?;
+    if found.iana_name() != Some(&*name) {
         return Err(unknown());
     }
-    let at = jiff::Timestamp::from_second(seconds).map_err(|_| unknown())?;
+    // The crate's times end two hours before cel-go's; no zone changes its mind in these.
+    let last = jiff::Timestamp::MAX.as_second();
+    let at = jiff::Timestamp::from_second(seconds.min(last)).map_err(|_| unknown())?;
     Ok(found.to_offset(at).seconds())
+}
+
+/// The name is that of a file to Go: a path may be written in other ways, and what the system says of one
+/// that is no file is the error.
+fn file_name(zone: &str) -> Result<String, String> {
+    /// The longest name of a file, and of a path to one.
+    const LONGEST: (usize, usize) = (255, 4_000);
+    let parts: Vec<&str> = zone.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    if zone.len() > LONGEST.1 || parts.iter().any(|part| part.len() > LONGEST.0) {
+        return Err("file name too long".to_owned());
+    }
+    let name = parts.join("/");
+    let is_zone = |name: &str| ZONES.get(name).is_ok_and(|zone| zone.iana_name() == Some(name));
+    let inside = (1..parts.len()).any(|count| is_zone(&parts[..count].join("/")));
+    let as_folder = zone.ends_with('/') || zone.ends_with("/.");
+    if inside || (as_folder && is_zone(&name)) {
+        return Err("not a directory".to_owned());
+    }
+    let folder = format!("{name}/");
+    if name.is_empty() || ZONES.available().any(|zone| zone.as_str().starts_with(&folder)) {
+        return Err("is a directory".to_owned());
+    }
+    Ok(name)
+}
+
+/// Zones that are rules rather than places. The newest database gives them the history of a city; systems,
+/// and so Kubernetes, have them without one until the rules begin.
+fn plain_offset(name: &str, seconds: i64) -> Option<i32> {
+    const ALWAYS: i64 = i64::MAX;
+    const SUMMER_OF_1918: i64 = -1_633_280_400;
+    const SUMMER_OF_1916: i64 = -1_693_706_400;
+    const SUMMER_OF_1977: i64 = 228_877_200;
+    let (hours, until) = match name {
+        "EST" => (-5, ALWAYS),
+        "MST" => (-7, ALWAYS),
+        "HST" => (-10, ALWAYS),
+        "EST5EDT" => (-5, SUMMER_OF_1918),
+        "CST6CDT" => (-6, SUMMER_OF_1918),
+        "MST7MDT" => (-7, SUMMER_OF_1918),
+        "PST8PDT" => (-8, SUMMER_OF_1918),
+        "CET" | "MET" => (1, SUMMER_OF_1916),
+        "WET" => (0, SUMMER_OF_1977),
+        "EET" => (2, SUMMER_OF_1977),
+        _ => return None,
+    };
+    (seconds < until).then_some(hours * 3_600)
 }
 
 /// `strconv.Atoi`, with its message.

@@ -36,8 +36,13 @@ pub fn json(value: &Value<'_>) -> Json {
             let pairs = pairs.iter().map(|(key, value)| (json(key), json(value)));
             json!({ "map": sorted(pairs) })
         }
-        Value::Opaque(opaque) => {
-            json!({ "opaque": { "type": opaque.type_name(), "string": described(opaque) } })
+        Value::Opaque(opaque) => match &**opaque {
+            Opaque::Failed(text) => json!({ "error": text }),
+            _ => json!({ "opaque": { "type": opaque.type_name(), "string": described(opaque) } }),
+        },
+        // A message of protocol buffers.
+        Value::Object(object) if object.name.starts_with("google.protobuf.") => {
+            json!({ "opaque": { "type": &*object.name, "string": "*types.protoObj" } })
         }
         Value::Object(object) => {
             json!({ "object": { "type": &*object.name, "fields": sorted(fields(object)) } })
@@ -76,7 +81,8 @@ fn in_utc(time: Timestamp) -> String {
 fn described(opaque: &Opaque) -> String {
     match opaque {
         Opaque::Quantity(_, true) => "*cel.Quantity".to_owned(),
-        Opaque::Format(_) => "cel.Format".to_owned(),
+        Opaque::Quantity(quantity, false) => quantity.canonical(),
+        Opaque::Format(format) => format.name.to_owned(),
         other => other.describe(),
     }
 }

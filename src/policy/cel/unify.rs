@@ -83,7 +83,7 @@ impl Unifier {
             return (true, true);
         }
         if let Some(known) = self.bound[var as usize].clone() {
-            if *ty == known {
+            if exact(ty, &known) {
                 return (true, true);
             }
             if self.fits(ty, &known) {
@@ -140,6 +140,7 @@ impl Unifier {
                 None if open_is_dyn => Type::Dyn,
                 None => ty.clone(),
             },
+            Type::Param(_) if open_is_dyn => Type::Dyn,
             Type::List(a) => Type::list(self.resolve(a, open_is_dyn)),
             Type::Optional(a) => Type::optional(self.resolve(a, open_is_dyn)),
             Type::Type(Some(a)) => Type::Type(Some(Arc::new(self.resolve(a, open_is_dyn)))),
@@ -164,6 +165,16 @@ impl Unifier {
             | Type::Struct(_)
             | Type::Param(_) => ty.clone(),
         }
+    }
+}
+
+/// cel-go's `IsExactType`, to which a type and the same type or null are one.
+fn exact(a: &Type, b: &Type) -> bool {
+    match (a.plain(), b.plain()) {
+        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => exact(a, b),
+        (Type::Map(a), Type::Map(b)) => exact(&a.0, &b.0) && exact(&a.1, &b.1),
+        (Type::Type(Some(a)), Type::Type(Some(b))) => exact(a, b),
+        (a, b) => a == b,
     }
 }
 

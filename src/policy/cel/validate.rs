@@ -125,8 +125,14 @@ impl Found<'_> {
                         .push(Raised::at(first.at, format!("invalid {function} argument")));
                 }
             }
-            ("matches", Literal::String(text)) if regexp::compile(text).is_err() => {
-                self.patterns.push(Raised::at(first.at, "invalid matches argument"));
+            ("matches", Literal::String(text)) => {
+                if let Err(problem) = regexp::compile(text) {
+                    // Go's reason is not said, but this is not Go's.
+                    let own = problem.find("\\B is not supported").map(|at| &problem[at..]);
+                    let own = own.map(|own| format!(": {own}")).unwrap_or_default();
+                    let text = format!("invalid matches argument{own}");
+                    self.patterns.push(Raised::at(first.at, text));
+                }
             }
             _ => {}
         }

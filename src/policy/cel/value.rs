@@ -280,9 +280,28 @@ fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
         (Value::Double(a), Value::Double(b)) => a == b,
         (Value::Null, Value::Null) => true,
         (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
-        (Value::Type(a), Value::Type(b)) => Arc::ptr_eq(a, b),
-        _ => false,
+        (Value::Type(a), Value::Type(b)) => a.runtime_name() == b.runtime_name(),
+        (Value::Optional(None), Value::Optional(None)) => true,
+        (Value::Opaque(a), Value::Opaque(b)) => match (&**a, &**b) {
+            (Opaque::Ip(a), Opaque::Ip(b)) => a == b,
+            (Opaque::Cidr(a), Opaque::Cidr(b)) => a == b,
+            (Opaque::Authorizer(a), Opaque::Authorizer(b)) if a.is_bound() && b.is_bound() => true,
+            _ => Arc::ptr_eq(a, b),
+        },
+        // The others are pointers in Go: the same only if they are one.
+        (a, b) => address(a).is_some_and(|a| address(b) == Some(a)),
     }
+}
+
+fn address(value: &Value<'_>) -> Option<usize> {
+    Some(match value {
+        Value::List(List::Owned(items)) => Arc::as_ptr(items).addr(),
+        Value::List(List::Concat(parts)) => Arc::as_ptr(parts).addr(),
+        Value::Map(Map::Owned(entries)) => Arc::as_ptr(entries).addr(),
+        Value::Optional(Some(inner)) => Arc::as_ptr(inner).addr(),
+        Value::Object(object) => Arc::as_ptr(object).addr(),
+        _ => return None,
+    })
 }
 
 fn hash_of(key: &Value<'_>) -> Option<u64> {
@@ -296,13 +315,18 @@ fn hash_of(key: &Value<'_>) -> Option<u64> {
         Value::Null => 5_u8.hash(&mut hasher),
         Value::Duration(d) => (6_u8, d).hash(&mut hasher),
         Value::Timestamp(t) => (7_u8, t.seconds, t.nanos, t.offset).hash(&mut hasher),
-        Value::Bytes(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Type(_)
-        | Value::Optional(_)
-        | Value::Opaque(_)
-        | Value::Object(_) => return None,
+        Value::Type(ty) => (8_u8, ty.runtime_name()).hash(&mut hasher),
+        Value::Optional(None) => 9_u8.hash(&mut hasher),
+        Value::Opaque(opaque) => match &**opaque {
+            Opaque::Ip(ip) => (10_u8, ip).hash(&mut hasher),
+            Opaque::Cidr(cidr) => (11_u8, cidr.to_string()).hash(&mut hasher),
+            Opaque::Authorizer(authorizer) if authorizer.is_bound() => 13_u8.hash(&mut hasher),
+            _ => (12_u8, Arc::as_ptr(opaque).addr()).hash(&mut hasher),
+        },
+        Value::List(_) | Value::Map(_) | Value::Optional(Some(_)) | Value::Object(_) => {
+            (12_u8, address(key)?).hash(&mut hasher);
+        }
+        Value::Bytes(_) => return None,
     }
     Some(hasher.finish())
 }

@@ -16,6 +16,13 @@ pub struct Authorizer {
     subject: Subject,
 }
 
+impl Authorizer {
+    /// Whether it is the variable, of which there is one.
+    pub(crate) fn is_bound(&self) -> bool {
+        matches!(self.subject, Subject::Requester)
+    }
+}
+
 /// A check on a path.
 #[derive(Debug, Clone)]
 pub struct PathCheck {

@@ -289,9 +289,26 @@ fn fixed(number: f64, precision: usize) -> String {
     if let Some(text) = special(number) {
         return text.to_owned();
     }
-    // x/text keeps the precision in eight bits.
-    let precision = precision & 0xff;
-    let plain = format!("{number:.precision$}");
+    // x/text keeps the most digits in sixteen bits with a sign, below zero: as many as it takes.
+    let most = precision & 0xffff;
+    let plain = if most >= 0x8000 {
+        gofmt::float_f(number)
+    } else {
+        // No double has more digits than these.
+        format!("{number:.*}", most.min(1_100))
+    };
+    // x/text keeps the least number of digits in eight bits, and drops zeros down to it.
+    let least = precision & 0xff;
+    let plain = match plain.split_once('.') {
+        Some((whole, fraction)) => {
+            let fraction = fraction.trim_end_matches('0');
+            match (fraction, least) {
+                ("", 0) => whole.to_owned(),
+                _ => format!("{whole}.{fraction:0<least$}"),
+            }
+        }
+        None => plain,
+    };
     let (sign, digits) = match plain.strip_prefix('-') {
         Some(digits) if number != 0.0 => ("-", digits),
         Some(digits) => ("", digits),

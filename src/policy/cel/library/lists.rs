@@ -5,7 +5,7 @@ use crate::policy::cel::{
     cost,
     error::{Error, fail, no_overload},
     eval::Machine,
-    ops,
+    gosort, ops,
     value::{List, Value},
 };
 use std::cmp::Ordering;
@@ -183,6 +183,6 @@ fn sorted<'a>(
     if pairs.len() > 1 && pairs.iter().any(|(key, _)| key.type_name() != first.type_name()) {
         return Err(fail("list elements must have the same type"));
     }
-    pairs.sort_by(|a, b| ops::compare(&a.0, &b.0).unwrap_or(Ordering::Equal));
+    gosort::sort(&mut pairs, |a, b| matches!(ops::compare(&a.0, &b.0), Ok(Ordering::Less)));
     Ok(Value::list(pairs.into_iter().map(|(_, value)| value).collect()))
 }

@@ -19,7 +19,7 @@ pub(crate) fn type_of(name: &str) -> Option<Type> {
         "StringValue" => wrapper(Type::String),
         "UInt32Value" | "UInt64Value" => wrapper(Type::Uint),
         "Any" => Some(Type::Any),
-        "Empty" => Some(Type::structure(name)),
+        "Empty" | "Struct.FieldsEntry" => Some(Type::structure(name)),
         "ListValue" => Some(Type::list(Type::Dyn)),
         "Struct" => Some(Type::map(Type::String, Type::Dyn)),
         "Value" => Some(Type::Dyn),
@@ -39,6 +39,7 @@ pub(crate) fn fields(name: &str) -> Option<&'static [(&'static str, &'static str
         "Any" => &[("type_url", "string"), ("value", "bytes")],
         "Duration" | "Timestamp" => &[("seconds", "int"), ("nanos", "int")],
         "Empty" => &[],
+        "Struct.FieldsEntry" => &[("key", "string"), ("value", "dyn")],
         "ListValue" => &[("values", "list(dyn)")],
         "Struct" => &[("fields", "map(string, dyn)")],
         "Value" => &[
@@ -75,13 +76,13 @@ pub(crate) fn make<'a>(
         },
         "Int64Value" => value.unwrap_or(Value::Int(0)),
         "Int32Value" => {
-            i32::try_from(int("value")).map_err(|_| fail("integer overflow"))?;
+            i32::try_from(int("value")).map_err(|_| overflow(name, "integer overflow"))?;
             Value::Int(int("value"))
         }
         "UInt64Value" => value.unwrap_or(Value::Uint(0)),
         "UInt32Value" => match value {
             Some(Value::Uint(u)) if u > u64::from(u32::MAX) => {
-                return Err(fail("unsigned integer overflow"));
+                return Err(overflow(name, "unsigned integer overflow"));
             }
             other => other.unwrap_or(Value::Uint(0)),
         },
@@ -112,8 +113,13 @@ pub(crate) fn make<'a>(
                 _ => fail("unsupported conversion to ref.Val: (*dynamicpb.Message)"),
             });
         }
-        _ => Value::Object(Arc::new(Object { name: name.clone(), fields: Vec::new() })),
+        _ => Value::Object(Arc::new(Object { name: name.clone(), fields: fields.to_vec() })),
     })
+}
+
+/// A number that the message has no room for.
+fn overflow(name: &str, text: &str) -> Error {
+    fail(format!("field type conversion error for {name}.value value type: {text}"))
 }
 
 fn empty_map<'a>() -> Value<'a> {

@@ -71,6 +71,16 @@ pub enum Opaque {
     Failed(String),
 }
 
+/// What cel-go makes of what a value wraps.
+pub(crate) enum Native {
+    /// The same value again.
+    Itself,
+    /// An error: the wrapped Go type is not known to it.
+    Foreign(&'static str),
+    /// An error: there is nothing inside.
+    Nothing,
+}
+
 impl Opaque {
     /// What `type(x)` is called.
     #[must_use]
@@ -110,21 +120,25 @@ impl Opaque {
         }
     }
 
-    /// `%T` of what it wraps, if cel-go cannot take that back.
-    pub(crate) fn go_native(&self) -> Option<&'static str> {
+    /// What cel-go makes of what it wraps.
+    pub(crate) fn go_native(&self) -> Native {
         match self {
-            Self::Ip(_) => Some("netip.Addr"),
-            Self::Cidr(_) => Some("netip.Prefix"),
-            Self::Url(_) => Some("*url.URL"),
-            Self::Quantity(..) => Some("*resource.Quantity"),
-            Self::Semver(_) => Some("semver.Version"),
-            Self::Format(_)
-            | Self::Authorizer(_)
+            Self::Ip(_) => Native::Foreign("netip.Addr"),
+            Self::Cidr(_) => Native::Foreign("netip.Prefix"),
+            Self::Url(_) => Native::Foreign("*url.URL"),
+            Self::Quantity(..) => Native::Foreign("*resource.Quantity"),
+            Self::Semver(_) => Native::Foreign("semver.Version"),
+            // The one error that wraps another.
+            Self::Failed(text) if text.starts_with("fail to convert field ") => {
+                Native::Foreign("*fmt.wrapError")
+            }
+            Self::Failed(_) => Native::Foreign("*errors.errorString"),
+            Self::Format(_) => Native::Itself,
+            Self::Authorizer(_)
             | Self::PathCheck(_)
             | Self::GroupCheck(_)
             | Self::ResourceCheck(_)
-            | Self::Decision(_)
-            | Self::Failed(_) => None,
+            | Self::Decision(_) => Native::Nothing,
         }
     }
 

@@ -64,10 +64,10 @@ fn unwrap_all<'a>(_: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'
     let mut values = Vec::new();
     for item in list.iter() {
         match item {
-            Value::Optional(Some(inner)) => values.push(present(&inner)?),
+            Value::Optional(Some(inner)) => values.push((*inner).clone()),
             Value::Optional(None) => {}
             other => {
-                return Err(fail(format!("value {} is not optional", gofmt::plain(&other))));
+                return Err(fail(format!("value {} is not optional", gofmt::wrapped(&other))));
             }
         }
     }

@@ -2,27 +2,34 @@
 
 use super::{Binding, Function, text};
 use crate::policy::cel::{
+    cost,
     error::{Error, fail, no_overload},
     eval::Machine,
-    ops, regexp,
-    value::Value,
+    ops,
+    regexp::{self, Pattern},
+    value::{Value, text_size},
 };
 use ::regex::Regex;
+use std::sync::Arc;
 
 pub(crate) fn implementation(id: &str) -> Option<(Function, Binding)> {
     let body: Function = match id {
-        "string_find_string" => |_, args| {
-            let pattern = compiled(text(args, 1)?)?;
-            Ok(find(&pattern, text(args, 0)?))
+        "string_find_string" => |machine, args| {
+            let (subject, pattern) = (text(args, 0)?, text(args, 1)?);
+            let pattern = compiled(machine, subject, pattern)?.map_err(illegal)?;
+            Ok(find(&pattern.regex, subject))
         },
-        "string_find_all_string" => |_, args| {
-            let pattern = compiled(text(args, 1)?)?;
-            Ok(find_all(&pattern, text(args, 0)?, -1))
+        "string_find_all_string" => |machine, args| {
+            let (subject, pattern) = (text(args, 0)?, text(args, 1)?);
+            let pattern = compiled(machine, subject, pattern)?.map_err(illegal)?;
+            Ok(find_all(&pattern.regex, subject, -1))
         },
         "string_find_all_string_int" => {
-            let body: Function = |_, args| {
-                let pattern = compiled(text(args, 1)?)?;
-                Ok(find_all(&pattern, text(args, 0)?, super::int(args, 2)?))
+            let body: Function = |machine, args| {
+                let (subject, pattern) = (text(args, 0)?, text(args, 1)?);
+                let limit = super::int(args, 2)?;
+                let pattern = compiled(machine, subject, pattern)?.map_err(illegal)?;
+                Ok(find_all(&pattern.regex, subject, limit))
             };
             return Some((body, Binding::Variadic));
         }
@@ -31,16 +38,35 @@ pub(crate) fn implementation(id: &str) -> Option<(Function, Binding)> {
     Some((body, Binding::Direct))
 }
 
-fn compiled(pattern: &str) -> Result<Regex, Error> {
-    regexp::compile(pattern).map_err(|e| fail(format!("Illegal regex: {e}")))
+fn illegal(text: impl AsRef<str>) -> Error {
+    fail(format!("Illegal regex: {}", text.as_ref()))
+}
+
+/// A computed pattern, or Go's words about it; not at all if the match would cost more than is left.
+fn compiled(
+    machine: &mut Machine<'_, '_>,
+    subject: &str,
+    pattern: &str,
+) -> Result<Result<Arc<Pattern>, String>, Error> {
+    machine.foresee(cost::regex(text_size(subject), text_size(pattern)))?;
+    // To read and compile it takes time, too.
+    machine.effort(16, pattern.len())?;
+    let pattern = regexp::recent(pattern);
+    if let Ok(pattern) = &pattern {
+        machine.effort(pattern.size, subject.len())?;
+    }
+    Ok(pattern)
 }
 
 /// `matches` with a pattern that is computed.
-pub(crate) fn matches<'a>(_: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
+pub(crate) fn matches<'a>(
+    machine: &mut Machine<'_, 'a>,
+    args: &[Value<'a>],
+) -> Result<Value<'a>, Error> {
     match args {
         [Value::String(subject), Value::String(pattern)] => {
-            let pattern = regexp::compile(pattern).map_err(fail)?;
-            Ok(Value::Bool(pattern.is_match(subject)))
+            let pattern = compiled(machine, subject, pattern)?.map_err(fail)?;
+            Ok(Value::Bool(pattern.regex.is_match(subject)))
         }
         [Value::String(_), _] => Err(no_overload()),
         [other, ..] => Err(ops::lacking(other, "matches")),

@@ -214,7 +214,7 @@ fn join<'a>(
             joined.push_str(separator);
         }
         let Value::String(part) = item else {
-            return Err(fail(format!("join: invalid input: {}", gofmt::plain(&item))));
+            return Err(fail(format!("join: invalid input: {}", gofmt::wrapped(&item))));
         };
         joined.push_str(&part);
         // Charged by the result: octets are at most four times its code points.

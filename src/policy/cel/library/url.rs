@@ -4,7 +4,7 @@ use super::{Binding, Function, Opaque, ip, text};
 use crate::policy::cel::{
     error::{Error, fail, no_overload},
     eval::{Machine, opaque},
-    gofmt::quote,
+    gofmt::{quote, quote_bytes},
     value::{Entries, Map, Value},
 };
 use std::{fmt, net::IpAddr, sync::Arc};
@@ -64,8 +64,8 @@ fn unescape(given: &str, mode: Mode) -> Result<Vec<u8>, String> {
         match c {
             b'%' => {
                 let bad = |to: usize| {
-                    let shown = String::from_utf8_lossy(&bytes[at..to.min(bytes.len())]);
-                    Err(format!("invalid URL escape {}", quote(&shown)))
+                    let shown = quote_bytes(&bytes[at..to.min(bytes.len())]);
+                    Err(format!("invalid URL escape {shown}"))
                 };
                 let hex = bytes
                     .get(at + 1..at + 3)

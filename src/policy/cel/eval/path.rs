@@ -1,0 +1,320 @@
+//! Paths: from a variable or a value, by fields and indexes, to what is there.
+
+use super::{
+    Machine, NESTING, Res, Slot,
+    native::{go_type, present, unwrapped},
+    run,
+};
+use crate::policy::cel::{
+    PER_CALL_LIMIT,
+    error::{Error, Failure, fail, no_overload},
+    gofmt,
+    library::authz,
+    plan::{Attr, Base, Global, Key, Qualifier},
+    shape,
+    value::{Map, Object, Text, Value, double_to_int},
+};
+
+impl<'a> Machine<'_, 'a> {
+    /// A path as an expression of its own: it is charged for as such.
+    pub(super) fn attr(&mut self, attr: &'a Attr) -> Res<'a> {
+        let resolved = self.resolve(attr);
+        if let Err(stop) = &resolved
+            && !stop.is_value()
+        {
+            return resolved;
+        }
+        let condition = matches!(attr.base, Base::Condition(_));
+        match (condition, attr.test_only) {
+            (false, false) => self.charge(1)?,
+            (true, true) => self.charge(u64::MAX)?,
+            (true, false) | (false, true) => self.charge(0)?,
+        }
+        match resolved {
+            Ok(Value::Optional(inner)) if attr.test_only => Ok(Value::Bool(inner.is_some())),
+            // A list can hold a failure, which shows when it is taken out.
+            Ok(value @ Value::Opaque(_)) => present(&value),
+            other => other,
+        }
+    }
+
+    /// A path's value, charged for its steps only.
+    pub(super) fn resolve(&mut self, attr: &'a Attr) -> Res<'a> {
+        let start = match &attr.base {
+            Base::Global(global) => self.global(*global)?,
+            Base::Local(slot) => self.local(*slot)?,
+            Base::Node(node) => self.eval(node)?,
+            Base::Condition(parts) => {
+                let (condition, yes, no) = &**parts;
+                return match self.eval(condition)? {
+                    Value::Bool(true) => self.resolve(yes),
+                    Value::Bool(false) => self.resolve(no),
+                    _ => Err(no_overload()),
+                };
+            }
+        };
+        match start {
+            // What goes through a path comes out as what it wraps: cel-go's oddity of optionals.
+            Value::Optional(Some(inner)) if attr.qualifiers.is_empty() => {
+                Ok(Value::some(unwrapped(&inner)))
+            }
+            start if attr.qualifiers.is_empty() => Ok(start),
+            start => self.qualify_all(start, &attr.qualifiers),
+        }
+    }
+
+    /// A path's value, and whether it is as it stands in the request.
+    pub(super) fn resolve_key(&mut self, attr: &'a Attr) -> Result<(Value<'a>, bool), Error> {
+        if let Base::Condition(parts) = &attr.base {
+            let (condition, yes, no) = &**parts;
+            return match self.eval(condition)? {
+                Value::Bool(true) => self.resolve_key(yes),
+                Value::Bool(false) => self.resolve_key(no),
+                _ => Err(no_overload()),
+            };
+        }
+        Ok((self.resolve(attr)?, matches!(attr.base, Base::Global(_))))
+    }
+
+    pub(super) fn global(&mut self, global: Global) -> Res<'a> {
+        let json = match global {
+            Global::Object => self.bindings.object,
+            Global::OldObject => self.bindings.old_object,
+            Global::Params => self.bindings.params,
+            Global::Request => self.bindings.request,
+            Global::NamespaceObject => self.bindings.namespace_object,
+            Global::Variables => return Ok(Value::Map(Map::Variables)),
+            Global::Authorizer => {
+                return match self.bindings.authorizer {
+                    Some(_) => Ok(authz::authorizer()),
+                    None => Err(fail("no such attribute(s): authorizer")),
+                };
+            }
+            Global::RequestResource => {
+                return match self.bindings.authorizer {
+                    Some(_) => Ok(self.bindings.resource_check()),
+                    None => Err(fail("no such attribute(s): authorizer.requestResource")),
+                };
+            }
+        };
+        Ok(json.map_or(Value::Null, Value::from_json))
+    }
+
+    pub(in crate::policy::cel) fn local(&mut self, slot: usize) -> Res<'a> {
+        if let Some(Slot::Lazy(node)) = self.slots.get(slot) {
+            let node = *node;
+            self.slots[slot] = Slot::Unset;
+            let value = self.eval(node);
+            self.slots[slot] = Slot::Set(value);
+        }
+        match self.slots.get(slot) {
+            Some(Slot::Set(value)) => value.clone(),
+            _ => Err(fail("no such attribute(s)")),
+        }
+    }
+
+    pub(super) fn qualify_all(&mut self, start: Value<'a>, qualifiers: &'a [Qualifier]) -> Res<'a> {
+        let mut optional = false;
+        let mut value = match start {
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(Some(inner)) => {
+                optional = true;
+                present(&unwrapped(&inner))?
+            }
+            other => other,
+        };
+        for qualifier in qualifiers {
+            optional = optional || qualifier.optional;
+            if optional {
+                match self.qualify(&value, qualifier, true)? {
+                    Some(found) => {
+                        self.charge(1)?;
+                        value = found;
+                    }
+                    None => return Ok(Value::Optional(None)),
+                }
+            } else {
+                let found = self.qualify(&value, qualifier, qualifier.test);
+                if let Err(stop) = &found
+                    && !stop.is_value()
+                {
+                    return Err(stop.clone());
+                }
+                self.charge(1)?;
+                value = match found? {
+                    Some(_) if qualifier.test => Value::Bool(true),
+                    None if qualifier.test => Value::Bool(false),
+                    Some(found) => found,
+                    None => return Err(no_overload()),
+                };
+            }
+        }
+        Ok(if optional { Value::some(value) } else { value })
+    }
+
+    /// One step; `presence`: that it is not there is no error.
+    pub(super) fn qualify(
+        &mut self,
+        value: &Value<'a>,
+        qualifier: &'a Qualifier,
+        presence: bool,
+    ) -> Result<Option<Value<'a>>, Error> {
+        match &qualifier.key {
+            Key::Field(name) => {
+                if let Value::Map(Map::Json(map)) = value {
+                    return match map.get(&**name) {
+                        Some(found) => Ok(Some(Value::from_json(found))),
+                        None if presence => Ok(None),
+                        None => Err(fail(format!("no such key: {name}"))),
+                    };
+                }
+                let key = Value::String(Text::Borrowed(name));
+                self.select(value, &key, presence, qualifier.typed)
+            }
+            Key::Const(key) => self.select(value, key, presence, qualifier.typed),
+            Key::Attr(attr) => {
+                let (key, native) = self.resolve_key(attr)?;
+                check_key(&key, native)?;
+                self.select(value, &key, presence, qualifier.typed)
+            }
+            Key::Node(node) => {
+                let key = self.eval(node)?;
+                check_key(&key, false)?;
+                self.select(value, &key, presence, qualifier.typed)
+            }
+        }
+    }
+
+    pub(super) fn select(
+        &mut self,
+        value: &Value<'a>,
+        key: &Value<'_>,
+        presence: bool,
+        typed: bool,
+    ) -> Result<Option<Value<'a>>, Error> {
+        match value {
+            Value::Map(Map::Variables) => self.variable(key, presence),
+            Value::Map(map) => match map.find(key) {
+                Some(found) => Ok(Some(found)),
+                None if presence => Ok(None),
+                None => Err(fail(format!("no such key: {}", gofmt::plain(key)))),
+            },
+            Value::List(list) => {
+                let index = list_index(key)?;
+                match usize::try_from(index).ok().and_then(|i| list.get(i)) {
+                    Some(found) => Ok(Some(found)),
+                    None if presence => Ok(None),
+                    None => Err(fail(format!("index out of bounds: {}", gofmt::plain(key)))),
+                }
+            }
+            Value::Object(object) => select_object(object, key, presence, typed),
+            _ if presence => Ok(None),
+            _ => Err(fail(format!("no such key: {}", gofmt::plain(key)))),
+        }
+    }
+
+    /// `variables.name`: evaluated once, its cost kept apart.
+    pub(in crate::policy::cel) fn variable(
+        &mut self,
+        key: &Value<'_>,
+        presence: bool,
+    ) -> Result<Option<Value<'a>>, Error> {
+        let Value::String(name) = key else { return Err(no_overload()) };
+        let known = shape::unescape(name);
+        let found = known.and_then(|known| {
+            self.bindings.variables.iter().rev().find(|(name, _)| **name == *known)
+        });
+        let Some(&(name, program)) = found else {
+            return if presence {
+                Ok(None)
+            } else {
+                Err(fail(format!("no such key: {}", &**name)))
+            };
+        };
+        if let Some(known) = self.bindings.memo.borrow().get(name) {
+            return known.clone().map(Some);
+        }
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                return Err(fail(format!(
+                    "composited variable {} fails to compile: {error}",
+                    gofmt::quote(name)
+                )));
+            }
+        };
+        let depth = self.bindings.nesting.get();
+        if depth >= NESTING {
+            return Err(fail(format!("variables lean on each other more than {NESTING} deep")));
+        }
+        self.bindings.nesting.set(depth + 1);
+        let (result, cost) = run(program.plan(), self.bindings, PER_CALL_LIMIT);
+        self.bindings.nesting.set(depth);
+        self.bindings.spent.set(self.bindings.spent.get().saturating_add(cost));
+        let result = match result {
+            Err(error) if matches!(error.failure(), Failure::Unknown(_) | Failure::Interrupted) => {
+                return Err(error);
+            }
+            Err(error) => Err(fail(format!(
+                "composited variable {} fails to evaluate: {error}",
+                gofmt::quote(name)
+            ))),
+            Ok(value) => Ok(value),
+        };
+        self.bindings.memo.borrow_mut().insert(name, result.clone());
+        result.map(Some)
+    }
+}
+
+fn select_object<'a>(
+    object: &Object<'a>,
+    key: &Value<'_>,
+    presence: bool,
+    typed: bool,
+) -> Result<Option<Value<'a>>, Error> {
+    let Value::String(name) = key else {
+        return Err(fail(format!("unsupported indexer: {}", gofmt::plain(key))));
+    };
+    let found = object.field(name).cloned();
+    if &*object.name == "JSONPatch" {
+        if !matches!(&**name, "op" | "path" | "from" | "value") {
+            let what = if presence { "field" } else { "indexer" };
+            return Err(fail(format!("unsupported {what}: {}", &**name)));
+        }
+        let text = &**name != "value";
+        return match found {
+            Some(Value::String(text)) if presence && text.is_empty() => Ok(None),
+            Some(found) => Ok(Some(found)),
+            None if presence => Ok(None),
+            None if text => Ok(Some(Value::String(Text::Borrowed("")))),
+            None => Ok(Some(Value::Null)),
+        };
+    }
+    match found {
+        // Only where its type is known, and then as the plain value.
+        Some(found) if typed => Ok(Some(unwrapped(&found))),
+        _ if presence => Ok(None),
+        None if typed => Ok(Some(Value::Null)),
+        _ => Err(fail(format!("no such key: {}", &**name))),
+    }
+}
+
+/// cel-go's `IndexOrError`.
+fn list_index(key: &Value<'_>) -> Result<i64, Error> {
+    let unsupported = || fail(format!("unsupported index value {} in list", gofmt::plain(key)));
+    match key {
+        Value::Int(i) => Ok(*i),
+        Value::Double(d) => double_to_int(*d).ok_or_else(unsupported),
+        Value::Uint(u) => i64::try_from(*u).map_err(|_| unsupported()),
+        other => Err(fail(format!("unsupported index type '{}' in list", other.type_name()))),
+    }
+}
+
+fn check_key(key: &Value<'_>, native: bool) -> Result<(), Error> {
+    match key {
+        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {
+            Ok(())
+        }
+        other => Err(fail(format!("invalid qualifier type: {}", go_type(other, native)))),
+    }
+}
