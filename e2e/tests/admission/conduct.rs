@@ -28,7 +28,13 @@ fn all_findings_come_in_one_answer_one_line_each() {
         "{}",
         answer.err
     );
-    assert!(lines[1..].iter().any(|line| line.starts_with("* spec.image")), "{}", answer.err);
+    assert!(
+        lines[1..]
+            .iter()
+            .any(|line| line.starts_with("* metadata.annotations[reboot.metal3.io]: ")),
+        "{}",
+        answer.err
+    );
 }
 
 #[test]

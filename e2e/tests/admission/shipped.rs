@@ -387,6 +387,7 @@ fn completed(object: &Value) -> Value {
         }
         "Metal3Machine" => fill("/spec", json!({"image": image()})),
         "Metal3MachineTemplate" => fill("/spec/template/spec", json!({"image": image()})),
+        "Metal3DataTemplate" => fill("/spec", json!({"clusterName": "edge"})),
         "BareMetalHostDiscovery" => {
             fill("/spec", json!({"resourceNameTemplate": {"hardwareDetails": "serial-number"}}));
         }
