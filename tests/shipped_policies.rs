@@ -71,7 +71,7 @@ fn they_keep_the_rules_of_conduct() {
         let (constraints, validations) = match &document.spec {
             Spec::ValidatingPolicy(spec) => (&spec.match_constraints, spec.validations.as_slice()),
             Spec::MutatingPolicy(spec) => (&spec.match_constraints, [].as_slice()),
-            _ => continue,
+            Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => continue,
         };
         assert!(annotations.contains_key("kubernetes.io/description"), "{name}");
         let is_validating = document.kind() == Kind::ValidatingAdmissionPolicy;

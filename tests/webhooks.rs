@@ -116,8 +116,8 @@ fn every_case_is_answered_as_it_says() {
         let mut answer: Value = serde_json::from_slice(&answer.to_json().unwrap()).unwrap();
         // For people who read it.
         if let Some(patch) = answer["response"]["patch"].as_str() {
-            let patch: Value = serde_json::from_slice(&BASE64.decode(patch).unwrap()).unwrap();
-            answer["response"]["patch"] = patch;
+            let decoded: Value = serde_json::from_slice(&BASE64.decode(patch).unwrap()).unwrap();
+            answer["response"]["patch"] = decoded;
         }
         if is_update() {
             case["answer"] = answer.clone();
