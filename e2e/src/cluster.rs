@@ -2,6 +2,7 @@
 
 use crate::{
     control_plane::ControlPlane,
+    eventually::eventually,
     ironward,
     kubectl::{self, Kubectl},
     progress::Progress,
@@ -13,6 +14,7 @@ use std::{
         OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 /// Installs the kinds as a user does: what `ironward crds` prints goes to `kubectl apply`.
@@ -24,12 +26,18 @@ pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
     }
     let kubectl = plane.kubectl();
     kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &printed.out)?;
-    kubectl.expect_with_input(
-        &["wait", "--for", "condition=Established", "--timeout", "60s", "--filename", "-"],
-        &printed.out,
-    )?;
+    wait_until_established(&kubectl, &printed.out)?;
     progress.done();
     Ok(())
+}
+
+/// Waits until the API server serves what the definitions define.
+pub fn wait_until_established(kubectl: &Kubectl, definitions: &str) -> Result<()> {
+    let wait = ["wait", "--for", "condition=Established", "--timeout", "60s", "--filename", "-"];
+    // kubectl gives up at once on a definition that has no conditions at all yet.
+    eventually(Duration::from_mins(1), "all kinds are served", || {
+        kubectl.expect_with_input(&wait, definitions).map(drop)
+    })
 }
 
 /// The control plane that all tests of this process share, with the kinds installed. It ends with the process.

@@ -32,15 +32,31 @@ pub(crate) struct Invoked<'a> {
     pub facts: &'a dyn Facts,
     pub invocation: &'a Invocation<'a>,
     pub request: Request<'a>,
+    pub variables: &'a RequestVariables,
+}
+
+/// `request`, which is the same for all policies, whatever they make of the object.
+pub(crate) struct RequestVariables {
+    /// Conditions are shown the resource as it was asked for.
+    for_conditions: Value,
+    for_mutations: Value,
+}
+
+impl RequestVariables {
+    pub(crate) fn of(request: &Request<'_>) -> Self {
+        Self {
+            for_conditions: request.variable(request.request_resource),
+            for_mutations: request.variable(request.resource),
+        }
+    }
 }
 
 impl Invoked<'_> {
     pub(crate) fn conditions(&self) -> Result<Conditions, Question> {
         let decisions = Decisions(self.facts);
-        let variable = self.request.variable(self.request.request_resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: Some(&variable),
+            variable: Some(&self.variables.for_conditions),
             params: self.invocation.param.as_deref(),
             namespace: None,
             authorizer: Some(&decisions),
@@ -90,10 +106,9 @@ impl Invoked<'_> {
         let policy = &self.invocation.policy.policy;
         let namespace = self.namespace(expression)?;
         let decisions = Decisions(self.facts);
-        let variable = self.request.variable(self.request.resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: Some(&variable),
+            variable: Some(&self.variables.for_mutations),
             params: self.invocation.param.as_deref(),
             namespace: namespace.as_ref(),
             authorizer: Some(&decisions),

@@ -1,7 +1,7 @@
 //! Mutating policies on a request: each policy, binding and param sees the object as the one before
 //! left it; then, once, those that asked for it are invoked again.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, rc::Rc};
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::{
     conditions::Conditions,
     convert,
     facts::{Facts, Question},
-    invoke::{Fault, Invoked},
+    invoke::{Fault, Invoked, RequestVariables},
     merge::Schemas,
     plan::{Key, Plan},
     request::{Operation, Request},
@@ -167,11 +167,13 @@ fn pass(
         return Err(plan.questions);
     }
     let mut denials = plan.denials;
-    let mut current: Option<Value> = None;
+    let variables = RequestVariables::of(request);
+    // Shared, not copied: most policies leave the object as it is.
+    let mut current: Option<Rc<Value>> = None;
     for invocation in &invocations {
         let before = current.clone();
-        let seen = before.as_ref().map_or(*request, |object| request.with_object(object));
-        let invoked = Invoked { schemas, facts, invocation, request: seen };
+        let seen = before.as_deref().map_or(*request, |object| request.with_object(object));
+        let invoked = Invoked { schemas, facts, invocation, request: seen, variables: &variables };
         match invoked.conditions().map_err(|question| vec![question])? {
             Conditions::Met => {}
             Conditions::NotMet => continue,
@@ -185,11 +187,11 @@ fn pass(
             continue;
         }
         for mutation in &invocation.policy.mutations {
-            let Some(object) = current.as_ref().or(request.object) else { continue };
+            let Some(object) = current.as_deref().or(request.object) else { continue };
             let request = request.with_object(object);
-            let invoked = Invoked { schemas, facts, invocation, request };
+            let invoked = Invoked { schemas, facts, invocation, request, variables: &variables };
             match invoked.mutation(mutation, object) {
-                Ok(changed) => current = Some(changed),
+                Ok(changed) => current = Some(Rc::new(changed)),
                 Err(Fault::Ask(question)) => return Err(vec![question]),
                 Err(Fault::Error(text)) => denials.extend(invocation.denial(text, Reason::Invalid)),
                 Err(Fault::Final(message, reason)) => {
@@ -199,7 +201,12 @@ fn pass(
                 }
             }
         }
-        if current != before && current.as_ref() != before.as_ref().or(request.object) {
+        let is_same = match (&current, &before) {
+            (Some(current), Some(before)) => Rc::ptr_eq(current, before) || current == before,
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same && current.as_deref() != before.as_deref().or(request.object) {
             reinvocation.changed();
         }
         if invocation.policy.reinvoked {
@@ -210,5 +217,5 @@ fn pass(
     if current.is_some() {
         reinvocation.changed();
     }
-    Ok(Passed { object: current, denials })
+    Ok(Passed { object: current.map(Rc::unwrap_or_clone), denials })
 }

@@ -42,23 +42,40 @@ pub fn unknown_fields(object: &Value) -> Vec<UnknownField> {
         for (key, value) in
             object.as_object().into_iter().flatten().filter(|(key, _)| *key != "status")
         {
-            field("", key, value, schema, &mut found);
+            field(&Place::Root, key, value, schema, &mut found);
         }
     }
     found
 }
 
-fn walk(path: &str, value: &Value, schema: &JSONSchemaProps, found: &mut Vec<UnknownField>) {
+/// Where it is, written only when something is found there: almost nothing ever is.
+enum Place<'a> {
+    Root,
+    Field(&'a Self, &'a str),
+    Item(&'a Self, usize),
+}
+
+impl Place<'_> {
+    fn path(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Field(parent, key) => child(&parent.path(), key),
+            Self::Item(parent, index) => format!("{}[{index}]", parent.path()),
+        }
+    }
+}
+
+fn walk(place: &Place<'_>, value: &Value, schema: &JSONSchemaProps, found: &mut Vec<UnknownField>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                field(path, key, value, schema, found);
+                field(place, key, value, schema, found);
             }
         }
         Value::Array(items) => {
             if let Some(JSONSchemaPropsOrArray::Schema(schema)) = &schema.items {
                 for (index, item) in items.iter().enumerate() {
-                    walk(&format!("{path}[{index}]"), item, schema, found);
+                    walk(&Place::Item(place, index), item, schema, found);
                 }
             }
         }
@@ -67,23 +84,24 @@ fn walk(path: &str, value: &Value, schema: &JSONSchemaProps, found: &mut Vec<Unk
 }
 
 fn field(
-    path: &str,
+    parent: &Place<'_>,
     key: &str,
     value: &Value,
     schema: &JSONSchemaProps,
     found: &mut Vec<UnknownField>,
 ) {
-    let path = child(path, key);
+    let place = Place::Field(parent, key);
     match (&schema.properties, &schema.additional_properties) {
         (Some(properties), _) => match properties.get(key) {
-            Some(schema) => walk(&path, value, schema, found),
-            None if path == "apiVersion" || path == "kind" || path == "metadata" => {}
+            Some(schema) => walk(&place, value, schema, found),
+            None if matches!(parent, Place::Root)
+                && ["apiVersion", "kind", "metadata"].contains(&key) => {}
             None => found.push(UnknownField {
-                path,
+                path: place.path(),
                 suggestion: closest(key, properties.keys().map(String::as_str)).map(str::to_owned),
             }),
         },
-        (None, Some(JSONSchemaPropsOrBool::Schema(schema))) => walk(&path, value, schema, found),
+        (None, Some(JSONSchemaPropsOrBool::Schema(schema))) => walk(&place, value, schema, found),
         // Whatever it holds is its own business, as with metadata.
         (None, _) => {}
     }

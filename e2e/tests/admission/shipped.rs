@@ -14,7 +14,7 @@ use ironward_e2e::judge::{
     recording::UserInfo,
     wire::{Message, Reply, Wire},
 };
-use ironward_e2e::metal3;
+use ironward_e2e::{cluster, metal3};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -67,20 +67,10 @@ async fn put_all(stage: &Stage) -> BTreeMap<String, Tally> {
     let definition = metal3::cluster_api_provider_metal3()
         .unwrap()
         .join("config/crd/bases/infrastructure.cluster.x-k8s.io_metal3datatemplates.yaml");
-    let definition = definition.to_string_lossy().into_owned();
+    let definition = fs::read_to_string(definition).unwrap();
     let kubectl = stage.plane.kubectl();
-    kubectl.expect(&["apply", "--server-side", "--filename", &definition]).unwrap();
-    kubectl
-        .expect(&[
-            "wait",
-            "--for",
-            "condition=Established",
-            "--timeout",
-            "60s",
-            "--filename",
-            &definition,
-        ])
-        .unwrap();
+    kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &definition).unwrap();
+    cluster::wait_until_established(&kubectl, &definition).unwrap();
     let mut tallies = BTreeMap::new();
     for file in test_files() {
         let text = fs::read_to_string(&file).unwrap();
