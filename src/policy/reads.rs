@@ -71,7 +71,7 @@ impl Reads {
             }
             let is_object =
                 token.kind == Tok::Ident && ["object", "oldObject"].contains(&token.text.as_str());
-            if !is_object || is_selected(tokens, index) {
+            if !is_object || is_selected(tokens, index) || is_asked_for(tokens, index) {
                 continue;
             }
             match selected(tokens, index) {
@@ -97,6 +97,13 @@ fn is_selected(tokens: &[Token], index: usize) -> bool {
     let before =
         |back: usize| index.checked_sub(back).and_then(|at| tokens.get(at)).map(|it| it.kind);
     before(1) == Some(Tok::Dot) || (before(1) == Some(Tok::Question) && before(2) == Some(Tok::Dot))
+}
+
+/// Whether only its presence is asked for, as in `oldObject == null`.
+fn is_asked_for(tokens: &[Token], index: usize) -> bool {
+    let kind = |at: usize| tokens.get(at).map(|token| token.kind);
+    matches!(kind(index + 1), Some(Tok::Equals | Tok::NotEquals))
+        && kind(index + 2) == Some(Tok::Null)
 }
 
 /// The field that is selected from what stands there, by `.field` or `.?field`, and where its name is.
@@ -161,6 +168,7 @@ mod tests {
     #[case::presence("has(object.status.hardware)", false, &["hardware"])]
     #[case::a_field_of_that_name("object.spec.object", false, &[])]
     #[case::labels("object.metadata.labels['a'] == 'b'", false, &[])]
+    #[case::presence_of_all("oldObject == null || oldObject != null", false, &[])]
     #[case::managed("size(object.metadata.managedFields) > 0", true, &[])]
     fn fields_that_are_named_are_read(
         #[case] expression: &str,
@@ -174,6 +182,7 @@ mod tests {
 
     #[rstest]
     #[case::whole("object == oldObject")]
+    #[case::null_first("null == object")]
     #[case::by_index("object['status']")]
     #[case::as_argument("dyn(object).status")]
     #[case::in_a_list("[object, oldObject].all(o, o.spec.online)")]
