@@ -1,6 +1,6 @@
 //! The defaults of a CRD's schema, filled in as the API server fills them in.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Fills in what the schema has a default for and the value lacks.
 pub(crate) fn fill(value: &mut Value, schema: &Value) {
@@ -32,6 +32,38 @@ pub(crate) fn fill(value: &mut Value, schema: &Value) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// The part of a schema that defaults come from: a kind has hundreds of fields, and few of them have one.
+pub(crate) fn of(schema: &Value) -> Value {
+    part_of(schema).unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+fn part_of(schema: &Value) -> Option<Value> {
+    let mut part = Map::new();
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let children = properties.iter();
+        let children: Map<_, _> =
+            children.filter_map(|(name, it)| Some((name.clone(), part_of(it)?))).collect();
+        if !children.is_empty() {
+            part.insert("properties".to_owned(), Value::Object(children));
+        }
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(child) = schema.get(key).and_then(part_of) {
+            part.insert(key.to_owned(), child);
+        }
+    }
+    if let Some(default) = default_of(schema) {
+        part.insert("default".to_owned(), default.clone());
+    }
+    if part.is_empty() {
+        return None;
+    }
+    if let Some(nullable) = schema.get("nullable") {
+        part.insert("nullable".to_owned(), nullable.clone());
+    }
+    Some(Value::Object(part))
 }
 
 fn default_of(schema: &Value) -> Option<&Value> {
@@ -79,7 +111,10 @@ mod tests {
         if want.get("free").is_none() {
             want["free"] = json!("x");
         }
+        let mut by_part = value.clone();
         fill(&mut value, &schema);
         assert_eq!(value, want);
+        fill(&mut by_part, &of(&schema));
+        assert_eq!(by_part, want);
     }
 }

@@ -92,7 +92,7 @@ impl Invoked<'_> {
             }
         };
         if let Some(schema) = schema {
-            defaults::fill(&mut changed, &schema.openapi);
+            defaults::fill(&mut changed, &schema.defaults);
         }
         Ok(changed)
     }

@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
+use crate::policy::defaults;
+
 /// The types of one or more kinds.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
@@ -19,8 +21,8 @@ pub struct Schemas {
 #[derive(Debug, Clone)]
 pub(crate) struct KindSchema {
     pub(super) root: TypeRef,
-    /// The OpenAPI schema itself, for its defaults.
-    pub(crate) openapi: Arc<Value>,
+    /// The part of its OpenAPI schema that defaults come from.
+    pub(crate) defaults: Arc<Value>,
 }
 
 /// What a value may be. A type that nothing is said about may be anything.
@@ -118,9 +120,10 @@ impl Schemas {
             let openapi = openapi.unwrap_or_else(
                 || json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
             );
-            let root = Converter::default().reference(&published(openapi.clone()));
+            let defaults = Arc::new(defaults::of(&openapi));
+            let root = Converter::default().reference(&published(openapi));
             let key = (group.clone(), name.to_owned(), kind.clone());
-            self.kinds.insert(key, KindSchema { root, openapi: Arc::new(openapi) });
+            self.kinds.insert(key, KindSchema { root, defaults });
         }
     }
 
