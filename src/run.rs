@@ -70,7 +70,9 @@ async fn serve(settings: &Settings) -> Result<()> {
         let desk_metrics = Metrics::new(&mut metrics);
         let desk =
             Desk::new(in_force.clone(), known_schemas, sources, own_name.clone(), desk_metrics);
-        tasks.spawn(server::serve(listener, tls.clone(), Arc::new(desk), stop.clone()));
+        let desk = Arc::new(desk);
+        until_stopped(boxed(server::follow_policies(Arc::clone(&desk))));
+        tasks.spawn(server::serve(listener, tls.clone(), desk, stop.clone()));
         until_stopped(boxed(certificate::keep_current(files, tls)));
         if let Some(settings) = registration(&settings.admission, own_name) {
             let ready = is_ready.clone();

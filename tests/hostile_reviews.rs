@@ -5,7 +5,10 @@
 
 use ironward::{
     admission::{Review, Webhook},
-    policy::{Directory, KnownFacts, PolicySet, Reads, extensions, shipped, trial},
+    policy::{
+        KnownFacts, Operation, PolicySet, Reads, shipped,
+        trial::{self, Attempt},
+    },
 };
 use proptest::{
     prelude::*,
@@ -15,21 +18,14 @@ use serde_json::{Value, json};
 
 const HOST: &str = include_str!("cel/baremetalhost.json");
 
-fn review(operation: &str) -> Value {
+fn review(operation: Operation) -> Value {
     let host: Value = serde_json::from_str(HOST).unwrap();
-    let versioned =
-        |key: &str, name: &str| json!({"group": "metal3.io", "version": "v1alpha1", key: name});
+    let (object, old_object) = (Some(host.clone()), Some(host));
+    let attempt = Attempt { object, old_object, operation: Some(operation), ..Attempt::default() };
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
-        "request": {
-            "uid": "u", "operation": operation,
-            "kind": versioned("kind", "BareMetalHost"),
-            "resource": versioned("resource", "baremetalhosts"),
-            "name": "worker-0", "namespace": "metal3",
-            "userInfo": {"username": "alice", "groups": ["system:authenticated"]},
-            "object": host, "oldObject": host,
-        },
+        "request": attempt.review().unwrap(),
     })
 }
 
@@ -80,9 +76,7 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
-        let directory = Directory { embedded: shipped::files(), ..Directory::default() };
-        let policies = PolicySet::compile(&directory, &extensions()).unwrap();
-        Self { policies, schemas: trial::schemas() }
+        Self { policies: shipped::with(&[]).unwrap(), schemas: trial::schemas() }
     }
 
     /// Whether there was an answer that can be sent. What no policy reads makes no difference to it.
@@ -123,7 +117,7 @@ fn runner(cases: u32) -> TestRunner {
 #[test]
 fn reviews_with_anything_anywhere_are_answered() {
     let server = Server::new();
-    let reviews = ["CREATE", "UPDATE", "DELETE"].map(review);
+    let reviews = [Operation::Create, Operation::Update, Operation::Delete].map(review);
     let mut places = Vec::new();
     pointers(&reviews[0]["request"], "/request", &mut places);
     let changes = prop::collection::vec((any::<prop::sample::Index>(), anything()), 1..4);
@@ -148,7 +142,7 @@ fn reviews_with_anything_anywhere_are_answered() {
 #[test]
 fn bytes_that_are_no_reviews_are_refused() {
     let server = Server::new();
-    let whole = review("UPDATE").to_string().into_bytes();
+    let whole = review(Operation::Update).to_string().into_bytes();
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8);
     runner(2000)
         .run(&(any::<prop::sample::Index>(), changes), |(length, changes)| {
@@ -170,7 +164,7 @@ fn nesting_that_would_end_a_stack_is_refused() {
     let server = Server::new();
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nested = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
-        let body = review("CREATE").to_string().replace("\"worker-0\"", &nested);
+        let body = review(Operation::Create).to_string().replace("\"worker-07\"", &nested);
         assert!(!server.answers(body.as_bytes()));
     }
 }

@@ -5,9 +5,7 @@
 use std::fs;
 
 use ironward::cli::policy::{files::PolicyDir, list, test};
-use ironward::policy::{
-    Directory, Kind, PolicySet, RATCHETING, Spec, extensions, finding, is_policy_file, shipped,
-};
+use ironward::policy::{Kind, RATCHETING, Spec, finding, is_policy_file, shipped};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/policies");
 
@@ -25,9 +23,7 @@ fn every_file_of_the_folder_is_embedded() {
 
 #[test]
 fn they_compile() {
-    let directory = Directory { embedded: shipped::files(), user: &[] };
-    let set = PolicySet::compile(&directory, &extensions())
-        .unwrap_or_else(|problems| panic!("{}", problems[0]));
+    let set = shipped::with(&[]).unwrap_or_else(|problems| panic!("{}", problems[0]));
     assert!(set.rules().count() > 0);
 }
 
@@ -63,8 +59,7 @@ fn the_guide_lists_them() {
 /// A shipped document says what it is for, ratchets if it judges, and never looks at `/status`.
 #[test]
 fn they_keep_the_rules_of_conduct() {
-    let directory = Directory { embedded: shipped::files(), user: &[] };
-    let set = PolicySet::compile(&directory, &extensions()).unwrap();
+    let set = shipped::with(&[]).unwrap();
     for document in set.documents() {
         let name = &document.metadata.name;
         let annotations = &document.metadata.annotations;
@@ -89,8 +84,7 @@ fn they_keep_the_rules_of_conduct() {
 /// Half of the cost of an answer would be the hardware of a host, which no rule is about.
 #[test]
 fn no_shipped_policy_reads_what_is_large() {
-    let directory = Directory { embedded: shipped::files(), ..Directory::default() };
-    let policies = PolicySet::compile(&directory, &extensions()).unwrap();
+    let policies = shipped::with(&[]).unwrap();
     assert!(!policies.reads().status("hardware"), "{:?}", policies.reads());
     assert!(!policies.reads().metadata("managedFields"), "{:?}", policies.reads());
     assert!(policies.reads().status("provisioning"));

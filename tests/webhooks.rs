@@ -7,7 +7,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ironward::{
     admission::{Address, Registration, Review, Webhook, registrations},
-    policy::{Directory, KnownFacts, PolicySet, extensions, shipped, trial},
+    policy::{KnownFacts, PolicySet, shipped, trial},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -21,8 +21,7 @@ fn is_update() -> bool {
 }
 
 fn policies() -> PolicySet {
-    let directory = Directory { embedded: shipped::files(), ..Directory::default() };
-    PolicySet::compile(&directory, &extensions()).unwrap()
+    shipped::with(&[]).unwrap()
 }
 
 /// The text of each file, by its name.

@@ -2,6 +2,7 @@
 
 use crate::control_plane::ControlPlane;
 use anyhow::{Context, Result, bail};
+use ironward::policy::trial::Attempt;
 use reqwest::{Certificate, Client};
 use rustix::{
     process::Pid,
@@ -25,41 +26,27 @@ pub struct Review {
 
 /// Those of a host's life: created, changed, refused.
 pub fn reviews() -> Result<Vec<Review>> {
-    let of = |name, path, operation: &str, change: &dyn Fn(&mut Value)| {
+    let of = |name, path, is_update: bool, change: &dyn Fn(&mut Value)| {
         let host: Value = serde_json::from_str(HOST).context("the host is no JSON")?;
-        let versioned =
-            |key: &str, name: &str| json!({"group": "metal3.io", "version": "v1alpha1", key: name});
-        let mut review = json!({
-            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-            "request": {
-                "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-                "kind": versioned("kind", "BareMetalHost"),
-                "resource": versioned("resource", "baremetalhosts"),
-                "requestKind": versioned("kind", "BareMetalHost"),
-                "requestResource": versioned("resource", "baremetalhosts"),
-                "name": host["metadata"]["name"], "namespace": host["metadata"]["namespace"],
-                "operation": operation,
-                "userInfo": {"username": "alice", "groups": ["platform", "system:authenticated"]},
-                "object": host,
-                "oldObject": if operation == "UPDATE" { host.clone() } else { Value::Null },
-                "dryRun": false,
-                "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
-            },
-        });
-        change(&mut review["request"]["object"]);
+        let old_object = is_update.then(|| host.clone());
+        let mut object = host;
+        change(&mut object);
+        let attempt = Attempt { object: Some(object), old_object, ..Attempt::default() };
+        let request = attempt.review()?;
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
         anyhow::Ok(Review { name, path, body: serde_json::to_vec(&review)? })
     };
     Ok(vec![
-        of("mutate a create", "/mutate", "CREATE", &|host| {
+        of("mutate a create", "/mutate", false, &|host| {
             if let Some(spec) = host["spec"].as_object_mut() {
                 spec.remove("automatedCleaningMode");
             }
         })?,
-        of("validate a create", "/validate", "CREATE", &|_| {})?,
-        of("validate an update", "/validate", "UPDATE", &|host| {
+        of("validate a create", "/validate", false, &|_| {})?,
+        of("validate an update", "/validate", true, &|host| {
             host["spec"]["description"] = json!("moved to rack 7");
         })?,
-        of("refuse a create", "/validate", "CREATE", &|host| {
+        of("refuse a create", "/validate", false, &|host| {
             host["spec"]["bmc"]["address"] = json!("telnet://x");
         })?,
     ])

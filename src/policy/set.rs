@@ -6,7 +6,7 @@ use super::{
     cel::Extension,
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
     directory::{Directory, File},
-    document::{Document, Kind, MatchCondition, MatchResources, Spec, Tier},
+    document::{Document, Kind, MatchCondition, MatchResources, ParamKind, Spec, Tier},
     engine::Compiler,
     facts::{Facts, Question},
     file,
@@ -209,6 +209,15 @@ impl PolicySet {
     pub fn policies(&self) -> impl Iterator<Item = &Document> {
         self.documents.iter().filter(|document| {
             matches!(document.spec, Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_))
+        })
+    }
+
+    /// The kinds of params that its policies have.
+    pub fn param_kinds(&self) -> impl Iterator<Item = &ParamKind> {
+        self.documents.iter().filter_map(|document| match &document.spec {
+            Spec::ValidatingPolicy(spec) => spec.param_kind.as_ref(),
+            Spec::MutatingPolicy(spec) => spec.param_kind.as_ref(),
+            Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => None,
         })
     }
 

@@ -1,11 +1,21 @@
 //! The policies that Ironward ships: the files of `policies/`, in the binary.
 
-use super::directory::File;
+use super::{
+    directory::{Directory, File},
+    functions::extensions,
+    problem::Problem,
+    set::PolicySet,
+};
 
 /// The embedded files, sorted by name. A test compares the list with the folder.
 #[must_use]
 pub fn files() -> &'static [File<'static>] {
     FILES
+}
+
+/// The set that is in force with these files of a user's, or every problem of every file.
+pub fn with(user: &[File<'_>]) -> Result<PolicySet, Vec<Problem>> {
+    PolicySet::compile(&Directory { embedded: files(), user }, &extensions())
 }
 
 macro_rules! files {

@@ -3,6 +3,8 @@
 //! Kubernetes is asked through the oracle (`e2e/go/cel-oracle`), this engine through a second process of the
 //! same program, so that a crash of either ends one question and not the run.
 
+// The golden vectors are answered by the same code.
+#[path = "../../../tests/cel/answer.rs"]
 pub mod answer;
 pub mod compare;
 pub mod court;

@@ -66,6 +66,8 @@ fn a_policy_on_another_resource_needs_no_further_set_up() {
     })
     .unwrap();
     assert!(!create().success, "the last good policies stay");
+    let (_, metrics) = stage.ironward.probe("metrics").unwrap();
+    assert!(metrics.contains("ironward_admission_policies_refused 1"), "{metrics}");
 
     std::fs::remove_file(stage.policies.join("own.yaml")).unwrap();
     eventually(PATIENCE, "the policy is gone", || {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, io, path::PathBuf, sync::Arc, time::Duratio
 use anyhow::{Context, Result, bail};
 use tokio::sync::watch;
 
-use crate::policy::{Directory, File, PolicySet, extensions, is_policy_file, shipped};
+use crate::policy::{File, PolicySet, is_policy_file, shipped};
 
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -106,8 +106,7 @@ fn read(directory: &std::path::Path) -> io::Result<Texts> {
 
 fn compile(texts: &Texts) -> Result<PolicySet, String> {
     let user: Vec<_> = texts.iter().map(|(name, content)| File { name, content }).collect();
-    let directory = Directory { embedded: shipped::files(), user: &user };
-    PolicySet::compile(&directory, &extensions()).map_err(|problems| {
+    shipped::with(&user).map_err(|problems| {
         let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
         texts.join("\n")
     })

@@ -11,7 +11,7 @@ use k8s_openapi::api::{
     authentication::v1::SelfSubjectReview,
 };
 use kube::{
-    Api, Client, Resource as _,
+    Api, Client,
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
@@ -113,21 +113,23 @@ async fn register(
         registration.ca_bundle = Some(pem);
     }
     let wanted = registrations(&in_force.policies, &resources, &registration);
-    let parameters = PatchParams::apply(FIELD_MANAGER).force();
-    let name = &settings.name;
-    let object =
-        configuration(&MutatingWebhookConfiguration::kind(&()), settings, &wanted.mutating);
-    Api::<MutatingWebhookConfiguration>::all(client.clone())
-        .patch(name, &parameters, &Patch::Apply(object))
-        .await
-        .with_context(|| format!("could not apply MutatingWebhookConfiguration {name}"))?;
-    let object =
-        configuration(&ValidatingWebhookConfiguration::kind(&()), settings, &wanted.validating);
-    Api::<ValidatingWebhookConfiguration>::all(client.clone())
-        .patch(name, &parameters, &Patch::Apply(object))
-        .await
-        .with_context(|| format!("could not apply ValidatingWebhookConfiguration {name}"))?;
+    apply::<MutatingWebhookConfiguration>(client, settings, &wanted.mutating).await?;
+    apply::<ValidatingWebhookConfiguration>(client, settings, &wanted.validating).await?;
     Ok(wanted)
+}
+
+async fn apply<K>(client: &Client, settings: &Settings, webhooks: &[Value]) -> Result<()>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let (kind, name) = (K::kind(&()), &settings.name);
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let object = configuration(&kind, settings, webhooks);
+    Api::<K>::all(client.clone())
+        .patch(name, &parameters, &Patch::Apply(object))
+        .await
+        .with_context(|| format!("could not apply {kind} {name}"))?;
+    Ok(())
 }
 
 fn configuration(kind: &str, settings: &Settings, webhooks: &[Value]) -> Value {

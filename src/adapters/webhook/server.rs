@@ -79,6 +79,20 @@ impl Desk {
     }
 }
 
+/// Follows the policies in force: what is counted of them, and which params they still want.
+pub async fn follow_policies(desk: Arc<Desk>) {
+    let mut policies = desk.policies.clone();
+    loop {
+        let InForce { policies: set, refused, generation } = policies.borrow_and_update().clone();
+        desk.metrics.generation.set(i64::try_from(generation).unwrap_or(i64::MAX));
+        desk.metrics.refused.set(i64::from(refused.is_some()));
+        desk.sources.forget_params_but(set.param_kinds());
+        if policies.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Takes the port, so that a port in use is an error before anything else is started.
 pub fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
     let bound = TcpListener::bind(address).and_then(|listener| {

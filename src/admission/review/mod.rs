@@ -52,10 +52,11 @@ impl Review {
     pub fn from_json(body: &[u8], reads: &Reads) -> Result<Self, ReviewError> {
         // All at once: serde_json would look at the bytes of each text for itself.
         let body = std::str::from_utf8(body)?;
-        let mut deserializer = serde_json::Deserializer::from_str(body);
-        let Envelope { api_version, kind, request } =
-            EnvelopeSeed(reads).deserialize(&mut deserializer)?;
-        deserializer.end()?;
+        let Envelope { api_version, kind, mut request } = envelope(body, reads)?;
+        if !are_objects(&request) {
+            // An error repeats what is no object of Kubernetes, and repeats all of it.
+            request = envelope(body, &Reads::everything())?.request;
+        }
         if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
             return Err(ReviewError::OtherKind { kind, api_version });
         }
@@ -77,6 +78,23 @@ impl Review {
     pub fn request(&self) -> Result<Request<'_>, ReviewError> {
         Ok(Request::from_json(&self.request)?)
     }
+}
+
+fn envelope(body: &str, reads: &Reads) -> Result<Envelope, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(body);
+    let envelope = EnvelopeSeed(reads).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(envelope)
+}
+
+/// Whether what is there says of which kind it is, as all that the API server sends does.
+fn are_objects(request: &Value) -> bool {
+    let is_object = |object: &Value| {
+        let says =
+            |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+        object.is_null() || (says("apiVersion") && says("kind"))
+    };
+    ["object", "oldObject"].iter().filter_map(|key| request.get(key)).all(is_object)
 }
 
 /// What the API server is answered.
