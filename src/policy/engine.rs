@@ -38,6 +38,13 @@ impl Expression {
         self.program.uses("namespaceObject")
     }
 
+    /// Whether two policies with this text see the same in one request.
+    pub(crate) fn is_of_the_request_alone(&self) -> bool {
+        !["params", "authorizer", "authorizer.requestResource"]
+            .iter()
+            .any(|variable| self.program.uses(variable))
+    }
+
     /// The resource to be authorized is taken from the request, too.
     pub(crate) fn uses_request(&self) -> bool {
         self.program.uses("request") || self.program.uses("authorizer.requestResource")
@@ -186,15 +193,30 @@ pub(crate) struct Inputs<'a> {
     pub authorizer: Option<&'a Decisions<'a>>,
 }
 
-/// The authorizations that are known.
+/// The authorizations that are known of a request.
 #[derive(Clone, Copy)]
-pub(crate) struct Decisions<'a>(pub &'a dyn Facts);
+pub(crate) struct Decisions<'a> {
+    pub facts: &'a dyn Facts,
+    pub request: &'a Request<'a>,
+}
 
 impl Authorizer for Decisions<'_> {
     fn decide(&self, question: &Authorization) -> Answer {
-        match self.0.authorization(question) {
+        match self.facts.authorization(question) {
             Some(decision) => Answer::Known(decision.clone()),
             None => Answer::Unknown,
+        }
+    }
+
+    fn request_resource(&self) -> ResourceAttributes {
+        let request = self.request;
+        ResourceAttributes {
+            group: request.request_resource.group.to_owned(),
+            resource: request.request_resource.name.to_owned(),
+            subresource: request.sub_resource.to_owned(),
+            namespace: request.namespace.to_owned(),
+            name: request.name.to_owned(),
+            ..ResourceAttributes::default()
         }
     }
 }
@@ -267,7 +289,7 @@ impl<'a> Scope<'a> {
             bindings = bindings.namespace_object(namespace);
         }
         if let Some(authorizer) = inputs.authorizer {
-            bindings = bindings.authorizer(authorizer, resource_of(request));
+            bindings = bindings.authorizer(authorizer);
         }
         for (name, expression) in &variables.0 {
             bindings = bindings.variable(name, &expression.program);
@@ -280,6 +302,11 @@ impl<'a> Scope<'a> {
         self.budget.left()
     }
 
+    /// Charges for what need not be evaluated again.
+    pub(crate) fn charge(&mut self, cost: u64) -> Result<(), Stop> {
+        self.budget.spend(cost).map_err(|spent| Stop::OutOfBudget(spent.to_string()))
+    }
+
     pub(crate) fn evaluate(&mut self, expression: &'a Expression) -> Result<Evaluated<'a>, Stop> {
         let outcome = expression.program.evaluate(&self.bindings);
         if let Some(question) = outcome.question() {
@@ -289,17 +316,5 @@ impl<'a> Scope<'a> {
         Ok(outcome.result.map(Outcome).map_err(|error| {
             format!("expression '{}' resulted in error: {error}", expression.source)
         }))
-    }
-}
-
-/// What `authorizer.requestResource` asks about.
-fn resource_of(request: &Request<'_>) -> ResourceAttributes {
-    ResourceAttributes {
-        group: request.request_resource.group.to_owned(),
-        resource: request.request_resource.name.to_owned(),
-        subresource: request.sub_resource.to_owned(),
-        namespace: request.namespace.to_owned(),
-        name: request.name.to_owned(),
-        ..ResourceAttributes::default()
     }
 }

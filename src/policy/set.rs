@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     cel::Extension,
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
+    conditions::Numbering,
     directory::{Directory, File},
     document::{Document, Kind, MatchCondition, MatchResources, ParamKind, Spec, Tier},
     engine::Compiler,
@@ -108,6 +109,7 @@ impl PolicySet {
             return Err(problems);
         }
         let mut set = Self::default();
+        let mut numbering = Numbering::default();
         for (document, compiled) in policies {
             let mut bound = |kind| {
                 let of_kind: Option<&mut Bindings> = bindings.get_mut(&kind);
@@ -115,10 +117,15 @@ impl PolicySet {
             };
             if let Spec::ValidatingPolicy(_) = &document.spec {
                 let bound = bound(Kind::ValidatingAdmissionPolicyBinding);
-                set.validating.extend(compiled::validating(document, compiled, bound));
+                set.validating.extend(compiled::validating(
+                    document,
+                    compiled,
+                    bound,
+                    &mut numbering,
+                ));
             } else {
                 let bound = bound(Kind::MutatingAdmissionPolicyBinding);
-                set.mutating.extend(compiled::mutating(document, compiled, bound));
+                set.mutating.extend(compiled::mutating(document, compiled, bound, &mut numbering));
             }
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();

@@ -215,9 +215,13 @@ impl Budget {
 
     /// Subtracts what an evaluation cost, or says that it was too much.
     pub fn charge(&mut self, outcome: &Outcome<'_>) -> Result<(), OutOfBudget> {
-        for cost in [outcome.variables_cost, outcome.cost] {
-            self.0 = self.0.checked_sub(cost).ok_or(OutOfBudget)?;
-        }
+        self.spend(outcome.variables_cost)?;
+        self.spend(outcome.cost)
+    }
+
+    /// Subtracts so much, or says that it is too much.
+    pub fn spend(&mut self, cost: u64) -> Result<(), OutOfBudget> {
+        self.0 = self.0.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(())
     }
 }
@@ -322,12 +326,16 @@ mod tests {
             fn decide(&self, _: &Question) -> Answer {
                 Answer::Unknown
             }
+
+            fn request_resource(&self) -> ResourceAttributes {
+                ResourceAttributes::default()
+            }
         }
         let environment = Environment::new().with_authorizer();
         let source =
             "authorizer.group('apps').resource('deployments').check('get').allowed() || true";
         let program = compile(source, &environment, &[Type::Bool]).unwrap();
-        let bindings = Bindings::new().authorizer(&Ignorant, ResourceAttributes::default());
+        let bindings = Bindings::new().authorizer(&Ignorant);
         let outcome = program.evaluate(&bindings);
         let Some(Question::Resource { subject, resource, verb }) = outcome.question() else {
             panic!("no question: {outcome:?}");

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::policy::cel::{
     PER_CALL_LIMIT,
+    bindings::Variable,
     error::{Error, Failure, fail, no_overload},
     gofmt,
     library::authz,
@@ -91,10 +92,8 @@ impl<'a> Machine<'_, 'a> {
                 };
             }
             Global::RequestResource => {
-                return match self.bindings.authorizer {
-                    Some(_) => Ok(self.bindings.resource_check()),
-                    None => Err(fail("no such attribute(s): authorizer.requestResource")),
-                };
+                let unbound = || fail("no such attribute(s): authorizer.requestResource");
+                return self.bindings.resource_check().ok_or_else(unbound);
             }
         };
         Ok(json.map_or(Value::Null, Value::from_json))
@@ -221,17 +220,16 @@ impl<'a> Machine<'_, 'a> {
     ) -> Result<Option<Value<'a>>, Error> {
         let Value::String(name) = key else { return Err(no_overload()) };
         let known = shape::unescape(name);
-        let found = known.and_then(|known| {
-            self.bindings.variables.iter().rev().find(|(name, _)| **name == *known)
-        });
-        let Some(&(name, program)) = found else {
+        let found = known
+            .and_then(|known| self.bindings.variables.iter().rev().find(|it| *it.name == *known));
+        let Some(&Variable { name, program, ref known }) = found else {
             return if presence {
                 Ok(None)
             } else {
                 Err(fail(format!("no such key: {}", &**name)))
             };
         };
-        if let Some(known) = self.bindings.memo.borrow().get(name) {
+        if let Some(known) = known.get() {
             return known.clone().map(Some);
         }
         let program = match program {
@@ -261,8 +259,7 @@ impl<'a> Machine<'_, 'a> {
             ))),
             Ok(value) => Ok(value),
         };
-        self.bindings.memo.borrow_mut().insert(name, result.clone());
-        result.map(Some)
+        known.get_or_init(|| result).clone().map(Some)
     }
 }
 
