@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    cel::Extension,
+    cel::{Extension, on_large_stack},
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
     conditions::Numbering,
     directory::{Directory, File},
@@ -82,6 +82,14 @@ impl PolicySet {
     ///
     /// `extensions` are the functions of the extended tier.
     pub fn compile(
+        directory: &Directory<'_>,
+        extensions: &[Arc<Extension>],
+    ) -> Result<Self, Vec<Problem>> {
+        on_large_stack(|| Self::compile_here(directory, extensions))
+            .unwrap_or_else(|text| Err(vec![Problem::of_all_files(text)]))
+    }
+
+    fn compile_here(
         directory: &Directory<'_>,
         extensions: &[Arc<Extension>],
     ) -> Result<Self, Vec<Problem>> {

@@ -23,6 +23,7 @@ mod eval;
 mod fold;
 mod gofmt;
 mod gosort;
+mod large_stack;
 mod lex;
 pub mod library;
 mod lower;
@@ -47,6 +48,7 @@ pub mod value;
 pub use bindings::Bindings;
 pub use environment::{Environment, Extension, ExtensionCall};
 pub use error::{Error, Failure};
+pub(crate) use large_stack::on_large_stack;
 pub(crate) use lex::{Tok, Token, tokens};
 pub use program::{
     Budget, CompileErrors, MAX_NODES, MAX_SOURCE, OutOfBudget, Outcome, Program, compile,
