@@ -92,8 +92,8 @@ fn other_resources_are_not_subject_to_it() {
     "a: s1 of BareMetalHost metal3/b"
 )]
 #[case::broken_expression(
-    "  message: no\n  messageExpression: \"holder.nobody\"\n",
-    "no: s1 is already used by BareMetalHost metal3/b"
+    "  message: taken\n  messageExpression: \"holder.nobody\"\n",
+    "taken: s1 is already used by BareMetalHost metal3/b"
 )]
 fn the_message_names_key_and_holder(#[case] rest: &str, #[case] expected: &str) {
     let set = set(&format!("  key: object.spec.serial\n{rest}"));
@@ -143,5 +143,5 @@ fn what_reads_more_than_the_object_is_placed() {
         key: object.spec.a + request.name\n";
     let problems = PolicySet::check(File { name: "a.yaml", content }, &extensions()).unwrap_err();
     let shown: Vec<_> = problems.iter().map(|it| (it.place.line, it.place.column)).collect();
-    assert_eq!(shown, [(6, 23)], "{problems:?}");
+    assert_eq!(shown, [(6, 24)], "{problems:?}");
 }
