@@ -78,6 +78,7 @@ pub(crate) struct Compiled {
     pub messages: Vec<Expression>,
     pub audits: Vec<Expression>,
     pub mutations: Vec<Expression>,
+    pub keys: Vec<Expression>,
 }
 
 /// Compiles the expressions of one policy.
@@ -119,7 +120,8 @@ impl Compile for Compiler {
         let composed = || self.composed.clone();
         let environment = match role {
             Role::MatchCondition => self.base.clone().with_authorizer(),
-            Role::Message => composed(),
+            Role::Message | Role::Key => composed(),
+            Role::HeldMessage => composed().with_holder(),
             Role::Variable(_) | Role::Validation | Role::AuditAnnotation => {
                 composed().with_authorizer()
             }
@@ -139,7 +141,8 @@ impl Compile for Compiler {
             Role::MatchCondition => self.compiled.conditions.push(expression),
             Role::Variable(_) => self.compiled.variables.push(expression),
             Role::Validation => self.compiled.validations.push(expression),
-            Role::Message => self.compiled.messages.push(expression),
+            Role::Message | Role::HeldMessage => self.compiled.messages.push(expression),
+            Role::Key => self.compiled.keys.push(expression),
             Role::AuditAnnotation => self.compiled.audits.push(expression),
             Role::ApplyConfiguration | Role::JsonPatch => self.compiled.mutations.push(expression),
         }
@@ -153,7 +156,15 @@ fn wanted(role: Role<'_>, tier: Tier) -> Vec<Type> {
         Role::Variable(_) => Vec::new(),
         Role::MatchCondition | Role::Validation => vec![Type::Bool],
         Role::Message if tier == Tier::Extended => vec![Type::String, Type::list(Type::String)],
-        Role::Message => vec![Type::String],
+        Role::Message | Role::HeldMessage => vec![Type::String],
+        // What an object holds has no type before it is there: then its value is looked at.
+        Role::Key => vec![
+            Type::String,
+            Type::list(Type::String),
+            Type::list(Type::Dyn),
+            Type::Dyn,
+            Type::Null,
+        ],
         Role::AuditAnnotation => vec![Type::String, Type::Null],
         Role::ApplyConfiguration => vec![Type::structure("Object")],
         Role::JsonPatch => vec![Type::list(Type::structure("JSONPatch"))],
@@ -295,6 +306,20 @@ impl<'a> Scope<'a> {
             bindings = bindings.variable(name, &expression.program);
         }
         Self { bindings, budget: Budget::new(budget) }
+    }
+
+    /// On an object alone, which is no request.
+    pub(crate) fn of_object(object: &'a Value, variables: &'a Variables, budget: u64) -> Self {
+        let mut bindings = Bindings::new().object(object);
+        for (name, expression) in &variables.0 {
+            bindings = bindings.variable(name, &expression.program);
+        }
+        Self { bindings, budget: Budget::new(budget) }
+    }
+
+    /// With a key, and whose it is.
+    pub(crate) fn held(self, key: &'a Value, holder: &'a Value) -> Self {
+        Self { bindings: self.bindings.held(key, holder), ..self }
     }
 
     /// What is left of the budget.

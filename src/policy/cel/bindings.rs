@@ -13,6 +13,8 @@ pub struct Bindings<'a> {
     pub(crate) params: Option<&'a Json>,
     pub(crate) request: Option<&'a Json>,
     pub(crate) namespace_object: Option<&'a Json>,
+    pub(crate) key: Option<&'a Json>,
+    pub(crate) holder: Option<&'a Json>,
     pub(crate) authorizer: Option<&'a dyn Authorizer>,
     pub(crate) interrupt: Option<&'a dyn Fn() -> bool>,
     pub(crate) variables: Vec<Variable<'a>>,
@@ -76,6 +78,14 @@ impl<'a> Bindings<'a> {
     #[must_use]
     pub fn namespace_object(mut self, namespace: &'a Json) -> Self {
         self.namespace_object = Some(namespace);
+        self
+    }
+
+    /// Binds `key` and `holder`.
+    #[must_use]
+    pub fn held(mut self, key: &'a Json, holder: &'a Json) -> Self {
+        self.key = Some(key);
+        self.holder = Some(holder);
         self
     }
 

@@ -9,6 +9,7 @@ pub struct Environment {
     params: bool,
     authorizer: bool,
     patch_types: bool,
+    holder: bool,
     variables: Option<Vec<(Arc<str>, Type)>>,
     extensions: Vec<Arc<Extension>>,
 }
@@ -58,6 +59,13 @@ impl Environment {
         self
     }
 
+    /// Also `key` and `holder`, for the messages of a UniquePolicy.
+    #[must_use]
+    pub fn with_holder(mut self) -> Self {
+        self.holder = true;
+        self
+    }
+
     /// Also `Object…`, `JSONPatch` and `jsonpatch.escapeKey`, for mutations.
     #[must_use]
     pub fn with_patch_types(mut self) -> Self {
@@ -99,6 +107,8 @@ impl Environment {
         match name {
             "object" | "oldObject" => Some(Type::Dyn),
             "params" if self.params => Some(Type::Dyn),
+            "key" if self.holder => Some(Type::String),
+            "holder" if self.holder => Some(Type::map(Type::String, Type::String)),
             "request" => Some(Type::structure("kubernetes.AdmissionRequest")),
             "namespaceObject" => Some(Type::structure("kubernetes.Namespace")),
             "authorizer" if self.authorizer => {
@@ -178,6 +188,9 @@ impl Environment {
         }
         if self.authorizer {
             names.push("authorizer");
+        }
+        if self.holder {
+            names.extend(["key", "holder"]);
         }
         if self.variables.is_some() {
             names.push("variables");

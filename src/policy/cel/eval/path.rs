@@ -84,6 +84,8 @@ impl<'a> Machine<'_, 'a> {
             Global::Params => self.bindings.params,
             Global::Request => self.bindings.request,
             Global::NamespaceObject => self.bindings.namespace_object,
+            Global::Key => self.bindings.key,
+            Global::Holder => self.bindings.holder,
             Global::Variables => return Ok(Value::Map(Map::Variables)),
             Global::Authorizer => {
                 return match self.bindings.authorizer {
