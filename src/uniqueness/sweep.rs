@@ -79,13 +79,13 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
 
-    fn claim(holder: &str, seconds_ago: i64) -> Option<Claim> {
-        Some(Claim {
+    fn claim(holder: &str, seconds_ago: i64) -> Claim {
+        Claim {
             holder: (!holder.is_empty()).then(|| host(holder)),
             renewed: NOW - SignedDuration::from_secs(seconds_ago),
             version: "7".to_owned(),
             ..Claim::default()
-        })
+        }
     }
 
     fn hand_over(to: &str) -> Sweep {
@@ -103,15 +103,15 @@ mod tests {
     #[rstest]
     #[case::nothing(None, &[], Sweep::Keep)]
     #[case::older_than_claims(None, &["a", "b"], Sweep::Create { holder: host("a") })]
-    #[case::held(claim("a", 900), &["a"], Sweep::Keep)]
-    #[case::a_duplicate_does_not_move_it(claim("b", 900), &["a", "b"], Sweep::Keep)]
-    #[case::left_behind(claim("a", 90), &[], delete())]
-    #[case::in_flight(claim("a", 89), &[], wait(1))]
-    #[case::the_duplicate_inherits(claim("a", 90), &["b", "c"], hand_over("b"))]
-    #[case::in_flight_beside_a_duplicate(claim("a", 0), &["b"], wait(90))]
-    #[case::unreadable(claim("", 10), &["a"], wait(80))]
-    #[case::unreadable_is_repaired(claim("", 90), &["a"], hand_over("a"))]
-    #[case::unreadable_of_nobody(claim("", 90), &[], delete())]
+    #[case::held(Some(claim("a", 900)), &["a"], Sweep::Keep)]
+    #[case::a_duplicate_does_not_move_it(Some(claim("b", 900)), &["a", "b"], Sweep::Keep)]
+    #[case::left_behind(Some(claim("a", 90)), &[], delete())]
+    #[case::in_flight(Some(claim("a", 89)), &[], wait(1))]
+    #[case::the_duplicate_inherits(Some(claim("a", 90)), &["b", "c"], hand_over("b"))]
+    #[case::in_flight_beside_a_duplicate(Some(claim("a", 0)), &["b"], wait(90))]
+    #[case::unreadable(Some(claim("", 10)), &["a"], wait(80))]
+    #[case::unreadable_is_repaired(Some(claim("", 90)), &["a"], hand_over("a"))]
+    #[case::unreadable_of_nobody(Some(claim("", 90)), &[], delete())]
     fn the_sweep_does(
         #[case] claim: Option<Claim>,
         #[case] stored: &[&str],

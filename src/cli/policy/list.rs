@@ -140,7 +140,9 @@ fn row(set: &PolicySet, embedded: &PolicySet, policy: &Document) -> Option<Row> 
         kind: match policy.kind() {
             Kind::MutatingAdmissionPolicy => "mutating",
             Kind::UniquePolicy => "unique",
-            _ => "validating",
+            Kind::ValidatingAdmissionPolicy
+            | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingAdmissionPolicyBinding => "validating",
         },
         tier: match policy.tier {
             Tier::Portable => "portable",

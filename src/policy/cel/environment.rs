@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// Which of the API server's optional declarations hold, and the policy's own variables.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "declarations that hold or not, each for itself")]
 pub struct Environment {
     params: bool,
     authorizer: bool,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::policy::{
     cel::{Tok, Token, tokens},
-    document::{MatchResources, ResourceRule, UniquePolicySpec},
+    document::{LabelSelector, MatchResources, ResourceRule, UniquePolicySpec},
     path::FieldPath,
     problem::FieldError,
     reads::{is_selected, selected},
@@ -75,7 +75,7 @@ fn message(
 
 fn constrained(constraints: &MatchResources, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if constraints.namespace_selector.as_ref().is_some_and(|it| *it != Default::default()) {
+    if constraints.namespace_selector.as_ref().is_some_and(|it| *it != LabelSelector::default()) {
         let detail = "whoever labels a namespace would give its objects keys without our being \
              asked; use objectSelector or matchConditions";
         errors.push(FieldError::forbidden(&path.child("namespaceSelector"), detail));

@@ -46,8 +46,8 @@ spec: {online: true, bootMACAddress: '52-54-00-AB-CD-EF'}
 fn the_second_of_two_with_one_key_is_denied() {
     let (result, text) = Setup { files: &[("hosts.yaml", TWINS)], ..SETUP }.run();
     assert!(matches!(result, Err(Error::Denied(_))), "{text}");
-    assert!(text.contains("BareMetalHost default/one: fine"), "{text}");
-    assert!(text.contains("'52:54:00:ab:cd:ef' belongs to BareMetalHost default/one"), "{text}");
+    assert!(text.contains("BareMetalHost metal3/one: fine"), "{text}");
+    assert!(text.contains("'52:54:00:ab:cd:ef' belongs to BareMetalHost metal3/one"), "{text}");
 }
 
 #[test]
