@@ -61,6 +61,6 @@ pub use reads::Reads;
 pub use request::{Operation, Request, RequestError, Versioned, namespace_variable};
 pub use selector::selected;
 pub use set::{Concerned, PolicySet, Rule};
-pub use unique::{Held, Keys, Occupant, Occupied, UniquePolicy};
+pub use unique::{Held, Keys, Occupant, Occupied, UniquePolicy, holder};
 pub use verdict::{AuditFailure, Cause, Denial, Reason, Refusal, Verdict, Warning};
 pub use yaml::Place;

@@ -45,7 +45,9 @@ pub enum Concerned {
 }
 
 impl Concerned {
-    fn includes(self, fails: bool) -> bool {
+    /// Whether those are asked that refuse what they cannot judge, or those that do not.
+    #[must_use]
+    pub fn includes(self, fails: bool) -> bool {
         match self {
             Self::All => true,
             Self::Failing => fails,

@@ -40,6 +40,15 @@ pub struct Claim {
     pub version: String,
 }
 
+/// The policy and the key that a Lease says it is for; none if its name says another.
+#[must_use]
+pub fn subject(lease: &Lease) -> Option<(&str, &str)> {
+    let annotations = lease.metadata.annotations.as_ref()?;
+    let (policy, key) = (annotations.get(POLICY)?, annotations.get(KEY)?);
+    let is_true = lease.metadata.name.as_deref() == Some(lease_name(policy, key).as_str());
+    is_true.then_some((policy, key))
+}
+
 impl Claim {
     /// From when on nothing that relied on the claim can still be stored.
     #[must_use]
@@ -254,6 +263,10 @@ mod tests {
             version: "7".to_owned(),
         };
         assert_eq!(claim, expected);
+        let mut lease = stored(NOW, Some(NOW));
+        assert_eq!(subject(&lease), Some(("unique-boot-mac", "52:54:00:12:34:56")));
+        lease.metadata.name = Some(lease_name("unique-boot-mac", "52:54:00:12:34:57"));
+        assert_eq!(subject(&lease), None);
         assert_eq!(claim.settled_at(seconds(90)), NOW + seconds(90));
         assert_eq!(claim.settled_at(SignedDuration::MAX), Timestamp::MAX);
     }

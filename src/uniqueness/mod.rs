@@ -23,13 +23,15 @@ mod claim;
 mod decide;
 mod duplicates;
 mod holder;
+mod marks;
 mod name;
 mod sweep;
 
 pub use attempt::{Next, ROUNDS, Undo, Written, after_contention, rollback};
-pub use claim::{Claim, Content, Write};
+pub use claim::{Claim, Content, Write, subject};
 pub use decide::{GRACE, Observed, Plan, Sight, decide};
 pub use duplicates::{Age, Duplicate, duplicates};
 pub use holder::Holder;
+pub use marks::{Mark, marks};
 pub use name::{is_lease_name, lease_name};
 pub use sweep::{Sweep, Swept, sweep};

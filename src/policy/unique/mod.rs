@@ -14,7 +14,7 @@ use super::{
     request::{Operation, Request, Versioned},
     selector::Selector,
 };
-pub use occupied::{Occupant, Occupied};
+pub use occupied::{Occupant, Occupied, holder};
 
 use crate::uniqueness::Holder;
 
@@ -101,16 +101,21 @@ impl UniquePolicy {
         })
     }
 
-    /// Whether an object is subject to it, stored or about to be. An error counts as no, unless the
-    /// policy fails.
-    pub fn matches(&self, resource: Versioned<'_>, object: &Value) -> Result<bool, String> {
+    /// Whether objects of a resource may be subject to it.
+    #[must_use]
+    pub fn covers(&self, resource: Versioned<'_>) -> bool {
         let lists = |texts: &[String], text: &str| texts.iter().any(|it| it == text || it == "*");
-        let is_ruled = self.rules.iter().any(|rule| {
+        self.rules.iter().any(|rule| {
             lists(&rule.api_groups, resource.group)
                 && lists(&rule.api_versions, resource.version)
                 && lists(&rule.resources, resource.name)
-        });
-        if !is_ruled || !self.selector.matches(object) {
+        })
+    }
+
+    /// Whether an object is subject to it, stored or about to be. An error counts as no, unless the
+    /// policy fails.
+    pub fn matches(&self, resource: Versioned<'_>, object: &Value) -> Result<bool, String> {
+        if !self.covers(resource) || !self.selector.matches(object) {
             return Ok(false);
         }
         let none = Variables::default();

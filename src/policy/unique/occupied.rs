@@ -74,6 +74,18 @@ impl Occupied {
         }
     }
 
+    /// Forgets the objects of a resource that are not among these.
+    pub fn keep_only(&mut self, resource: Versioned<'_>, these: &BTreeSet<Holder>) {
+        let is_gone = |it: &&Holder| {
+            (it.group.as_str(), it.resource.as_str()) == (resource.group, resource.name)
+                && !these.contains(*it)
+        };
+        let gone: Vec<_> = self.by_holder.keys().filter(is_gone).cloned().collect();
+        for holder in &gone {
+            self.remove(holder);
+        }
+    }
+
     /// Who else has a key, claimed or reported, oldest first.
     pub fn others<'a>(
         &'a self,
@@ -105,7 +117,8 @@ impl Occupied {
 }
 
 /// Which object it is.
-pub(crate) fn holder(resource: Versioned<'_>, object: &Value) -> Holder {
+#[must_use]
+pub fn holder(resource: Versioned<'_>, object: &Value) -> Holder {
     let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
     Holder {
         group: resource.group.to_owned(),

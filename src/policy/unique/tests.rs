@@ -97,7 +97,7 @@ fn other_resources_are_not_subject_to_it() {
 )]
 fn the_message_names_key_and_holder(#[case] rest: &str, #[case] expected: &str) {
     let set = set(&format!("  key: object.spec.serial\n{rest}"));
-    let holder = occupied::holder(HOSTS, &host("b", "", &Value::Null));
+    let holder = holder(HOSTS, &host("b", "", &Value::Null));
     let held = Held { holder: &holder, kind: "BareMetalHost" };
     let object = host("a", "", &json!("s1"));
     assert_eq!(set.unique()[0].message(&object, "s1", held), expected);
@@ -129,10 +129,10 @@ fn the_younger_is_the_duplicate() {
     };
     // Two that report s3 do not conflict.
     assert_eq!(found(&occupied), [row("s1", "a", "b"), row("s1", "c", "b")]);
-    let me = occupied::holder(HOSTS, &host("a", "", &Value::Null));
+    let me = holder(HOSTS, &host("a", "", &Value::Null));
     let others: Vec<_> = occupied.others(&set.unique()[0], "s1", &me).collect();
     assert_eq!(others.len(), 2);
-    occupied.remove(&occupied::holder(HOSTS, &host("b", "", &Value::Null)));
+    occupied.remove(&holder(HOSTS, &host("b", "", &Value::Null)));
     assert_eq!(found(&occupied), [row("s1", "c", "a")]);
 }
 
