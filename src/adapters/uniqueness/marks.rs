@@ -1,7 +1,10 @@
 //! What a person sees on an object that has another's key: a condition, and an event when it is found.
 //! The object itself is left as it is.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -47,13 +50,15 @@ pub(super) fn due(known: &Known) -> Vec<(Holder, Mark)> {
 pub(super) struct Marker {
     client: Client,
     events: Recorder,
+    /// What was said already: a kind without conditions cannot be marked, and is not to be nagged about.
+    said: Mutex<BTreeMap<Holder, String>>,
 }
 
 impl Marker {
     pub(super) fn new(client: Client, replica: &str) -> Self {
         let reporter =
             Reporter { controller: "ironward".to_owned(), instance: Some(replica.to_owned()) };
-        Self { events: Recorder::new(client.clone(), reporter), client }
+        Self { events: Recorder::new(client.clone(), reporter), client, said: Mutex::default() }
     }
 
     pub(super) async fn write(&self, served: &Served, holder: &Holder, mark: &Mark) -> Result<()> {
@@ -63,7 +68,9 @@ impl Marker {
             return Ok(());
         };
         let object = served.json(object);
-        if let Mark::Set(message) = mark {
+        if let Mark::Set(message) = mark
+            && self.is_new(holder, message)
+        {
             let event = Event {
                 type_: EventType::Warning,
                 reason: REASON.to_owned(),
@@ -88,6 +95,13 @@ impl Marker {
             }
             Err(error) => Err(error).with_context(|| format!("could not mark {holder}")),
         }
+    }
+}
+
+impl Marker {
+    fn is_new(&self, holder: &Holder, message: &str) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.insert(holder.clone(), message.to_owned()).as_deref() != Some(message)
     }
 }
 
