@@ -2,7 +2,12 @@
 //! that somebody deletes, and hosts that were there before.
 
 use crate::stage::{CREATE, claims, create, guard, host, unguarded, until};
-use ironward_e2e::{ironward::Options, kubectl::Kubectl};
+use ironward_e2e::{
+    documentation::{pages, wrong},
+    ironward::{self, Options},
+    kubectl::Kubectl,
+    tour::Stage,
+};
 use std::time::{Duration, Instant};
 
 /// Shorter than the API server's own patience, which nothing here tries.
@@ -157,6 +162,21 @@ fn deleted_claims_come_back(here: &Kubectl) {
         || claims(here, "unique-boot-mac"),
         |them| *them == claimed_by("default/a"),
     );
+}
+
+#[test]
+fn the_page_shows_what_happens() {
+    let plane = unguarded();
+    let _ironward = guard(&plane, &Options::default());
+    let stage = Stage {
+        kubeconfig: plane.admin_kubeconfig_in("default").unwrap(),
+        kubectl_folder: plane.kubectl().folder().into(),
+        ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
+    };
+    let pages = pages().unwrap();
+    let page = pages.iter().find(|page| page.ends_with("uniqueness.md")).unwrap();
+    let wrong = wrong(page, &stage).unwrap();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
 }
 
 #[test]
