@@ -1,6 +1,6 @@
 //! What uniqueness costs a create: one write of a small Lease for each key, and none for anything else.
 
-use crate::stage::{guard, unguarded, until};
+use crate::stage::{alone, guard, unguarded, until};
 use futures::{StreamExt, stream};
 use ironward_e2e::{
     control_plane::ControlPlane,
@@ -19,6 +19,7 @@ const HOSTS: usize = 200;
 
 #[test]
 fn a_key_costs_one_write_and_what_keeps_it_none() {
+    let _alone = alone();
     let plane = unguarded();
     let policies = plane.dir().join("policies");
     fs::create_dir(&policies).unwrap();

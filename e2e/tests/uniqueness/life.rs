@@ -1,7 +1,7 @@
 //! A key from its first holder to the next: create, update, delete, dry run, a create that comes to nothing, claims
 //! that somebody deletes, and hosts that were there before.
 
-use crate::stage::{CREATE, claims, create, guard, host, unguarded, until};
+use crate::stage::{CREATE, alone, claims, create, guard, host, unguarded, until};
 use ironward_e2e::{
     documentation::{pages, wrong},
     ironward::{self, Options},
@@ -22,6 +22,7 @@ fn claimed_by(name: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_key_passes_from_holder_to_holder() {
+    let _alone = alone();
     let plane = unguarded();
     let options = Options { claim_grace: Some(GRACE), ..Options::default() };
     let _ironward = guard(&plane, &options);
@@ -166,6 +167,7 @@ fn deleted_claims_come_back(here: &Kubectl) {
 
 #[test]
 fn the_page_shows_what_happens() {
+    let _alone = alone();
     let plane = unguarded();
     let _ironward = guard(&plane, &Options::default());
     let stage = Stage {
@@ -181,6 +183,7 @@ fn the_page_shows_what_happens() {
 
 #[test]
 fn duplicates_that_were_there_before_are_marked_and_left_alone() {
+    let _alone = alone();
     let plane = unguarded();
     let kubectl = plane.kubectl().in_namespace("default");
     assert!(create(&kubectl, "old", MAC, "").success);

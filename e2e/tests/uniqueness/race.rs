@@ -1,6 +1,6 @@
 //! Many clients, few addresses, three replicas, and one of them killed every second.
 
-use crate::stage::{PATIENCE, claims, unguarded, until};
+use crate::stage::{PATIENCE, alone, claims, unguarded, until};
 use ironward_e2e::{
     balancer::Balancer,
     control_plane::ControlPlane,
@@ -32,6 +32,7 @@ const HOSTS_PER_MAC: usize = 10;
 
 #[test]
 fn every_address_goes_to_one_host_while_replicas_die() {
+    let _alone = alone();
     let plane = unguarded();
     for number in 0..4 {
         plane.kubectl().expect(&["create", "namespace", &format!("rack-{number}")]).unwrap();

@@ -8,10 +8,20 @@ use ironward_e2e::{
     kubectl::{Answer, Kubectl},
 };
 use serde_json::Value;
-use std::{fmt::Debug, time::Duration};
+use std::{
+    fmt::Debug,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 pub const PATIENCE: Duration = Duration::from_mins(1);
 pub const CREATE: [&str; 3] = ["create", "--filename", "-"];
+
+/// One test at a time: each has a control plane of its own, and one of them keeps the machine busy.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A control plane with the kinds on it, and nobody who guards them.
 pub fn unguarded() -> ControlPlane {
