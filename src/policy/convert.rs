@@ -125,6 +125,8 @@ fn native_field(value: &Cel<'_>) -> Result<Value, String> {
         Cel::List(list @ (List::Owned(_) | List::Concat(_))) => {
             Ok(list.iter().map(|item| native(&item)).collect())
         }
+        // What it wraps is the empty list that it was.
+        Cel::List(List::Growing(_)) => Ok(Value::Array(Vec::new())),
         Cel::Map(CelMap::Owned(entries)) => entries
             .list
             .iter()

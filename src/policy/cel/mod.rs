@@ -23,6 +23,7 @@ mod eval;
 mod fold;
 mod gofmt;
 mod gosort;
+mod growing;
 mod lex;
 pub mod library;
 mod lower;

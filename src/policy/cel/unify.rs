@@ -179,15 +179,18 @@ fn exact(a: &Type, b: &Type) -> bool {
 }
 
 fn nullable(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Optional(_)
-            | Type::Wrapper(_)
-            | Type::Opaque(_)
-            | Type::Struct(_)
-            | Type::Duration
-            | Type::Timestamp
-    )
+    match ty {
+        // Without a name it is the type that a field of JSONPatch lacks.
+        Type::Opaque(name) => !name.is_empty(),
+        ty => matches!(
+            ty,
+            Type::Optional(_)
+                | Type::Wrapper(_)
+                | Type::Struct(_)
+                | Type::Duration
+                | Type::Timestamp
+        ),
+    }
 }
 
 pub(crate) fn most_general<'a>(a: &'a Type, b: &'a Type) -> &'a Type {

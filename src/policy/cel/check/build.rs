@@ -7,6 +7,7 @@ use crate::policy::cel::{
     types::Type,
     unify::most_general,
 };
+use std::sync::Arc;
 
 impl Checker<'_> {
     /// The element's type, once more if it was optional.
@@ -83,8 +84,12 @@ impl Checker<'_> {
             Name::Type(ty @ (Type::Struct(_) | Type::Duration | Type::Timestamp)) => ty,
             Name::Message(full) => {
                 *name = full.clone();
-                messages::type_of(&full).unwrap_or(Type::Error)
+                match &ty {
+                    Type::Type(Some(made)) => (**made).clone(),
+                    _ => Type::Error,
+                }
             }
+            Name::Type(Type::Null) => Type::Null,
             Name::Zero => Type::Error,
             Name::Type(ty) => {
                 self.raise(at, format!("'{}' is not a message type", ty.runtime_name()));
@@ -94,7 +99,12 @@ impl Checker<'_> {
         if let Type::Struct(full) = &result {
             *name = full.clone();
         }
-        let type_name = name.clone();
+        let type_name = match &result {
+            Type::Duration => Arc::from("google.protobuf.Duration"),
+            Type::Timestamp => Arc::from("google.protobuf.Timestamp"),
+            Type::Null => Arc::from("google.protobuf.NullValue"),
+            _ => name.clone(),
+        };
         self.checked.types[id] = Some(result);
         for StructField { at, name, value, optional } in fields {
             self.check(value);

@@ -250,6 +250,15 @@ impl Checker<'_> {
             }
             return found.and_then(|(_, ty)| Type::parse(ty));
         }
+        match structure {
+            // Kubernetes takes its schemas' names of simple types for types with fields, of which they have none.
+            "bool" | "bytes" | "double" | "int" | "list" | "string" | "uint" => {
+                self.raise(at, format!("undefined field '{field}'"));
+                return None;
+            }
+            "map" => return Some(Type::Dyn),
+            _ => {}
+        }
         if !self.environment.is_struct(structure) {
             self.raise(at, format!("unexpected failed resolution of '{structure}'"));
             return None;
