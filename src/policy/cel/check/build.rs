@@ -146,7 +146,7 @@ impl Checker<'_> {
             Type::List(element) if var2.is_some() => (Type::Int, (**element).clone()),
             Type::List(element) => ((**element).clone(), Type::Error),
             Type::Map(ab) => (ab.0.clone(), ab.1.clone()),
-            Type::Dyn | Type::Any | Type::Error | Type::Var(_) => {
+            Type::Dyn | Type::Error | Type::Var(_) => {
                 self.unifier.assignable(&Type::Dyn, &range_type);
                 (Type::Dyn, Type::Dyn)
             }
@@ -160,6 +160,7 @@ impl Checker<'_> {
             | Type::Duration
             | Type::Timestamp
             | Type::Wrapper(_)
+            | Type::Any
             | Type::Type(_)
             | Type::Optional(_)
             | Type::Opaque(_)
