@@ -1,7 +1,10 @@
 //! Lists that change: cel-go makes the empty list that `optMap` and its like give a name to one that it can add to,
 //! and then adds to it wherever an expression says `name + …`. Everyone who holds that list sees it grow.
 
-use super::value::{List, Map, Value};
+use super::{
+    library::Opaque,
+    value::{List, Map, Value},
+};
 use std::{
     mem::size_of,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,7 +12,22 @@ use std::{
 
 /// A list that grows under those who hold it. What it holds is its own: a borrow could not be put in later.
 #[derive(Debug, Default)]
-pub struct Growing(Mutex<Vec<Value<'static>>>);
+pub struct Growing(Mutex<Items>);
+
+#[derive(Debug, Default)]
+struct Items {
+    list: Vec<Value<'static>>,
+    /// How many cel-go takes it to have: more than there are, once it was added to itself.
+    counted: usize,
+}
+
+/// What Go says of an element that is counted, but not there.
+fn out_of_range(length: usize) -> Value<'static> {
+    let text = format!(
+        "internal error: runtime error: index out of range [{length}] with length {length}"
+    );
+    Value::Opaque(Arc::new(Opaque::Failed(text)))
+}
 
 /// Why values cannot be added.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,7 +39,7 @@ pub(crate) enum Refused {
 }
 
 impl Growing {
-    fn items(&self) -> MutexGuard<'_, Vec<Value<'static>>> {
+    fn items(&self) -> MutexGuard<'_, Items> {
         // Nothing is done while it is locked that could fail half way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -29,7 +47,7 @@ impl Growing {
     /// How many elements there are now.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.items().len()
+        self.items().counted
     }
 
     /// Whether there are none yet.
@@ -41,17 +59,22 @@ impl Growing {
     /// The element at an index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'static>> {
-        self.items().get(index).cloned()
+        let items = self.items();
+        let found = items.list.get(index).cloned();
+        found.or_else(|| (index < items.counted).then(|| out_of_range(items.list.len())))
     }
 
     /// What it is now, for good.
     #[must_use]
     pub fn frozen(&self) -> List<'static> {
-        List::from(self.items().clone())
+        List::from(self.items().list.clone())
     }
 
-    pub(crate) fn extend(&self, more: Vec<Value<'static>>) {
-        self.items().extend(more);
+    /// Adds to it; `itself`: what it held already, which cel-go counts when it is in twice.
+    pub(crate) fn extend(&self, more: Vec<Value<'static>>, itself: bool) {
+        let mut items = self.items();
+        items.counted += if itself { more.len() * 2 } else { more.len() };
+        items.list.extend(more);
     }
 
     /// How many octets a copy of a value takes that is to be added, at most `most`.

@@ -292,7 +292,7 @@ mod tests {
     #[case::join("lists.range(900).map(x, object.s).join(object.s)")]
     #[case::distinct("(object.l + object.l + object.l).distinct()")]
     #[case::growing(
-        "optional.of([1]).optMap(x, optional.of([]).optMap(e, [e + x].map(y, lists.range(60).map(z, e + e).size())[0]))"
+        "optional.of([]).optMap(e, optional.of([]).optMap(f, [e + [1], f + [1]].map(x, lists.range(60).map(y, [e + f, f + e].size()))))"
     )]
     #[case::growing_while_gone_through(
         "optional.of([]).optMap(e, (e + [1]).all(i, v, size(e + [v]) > 0))"

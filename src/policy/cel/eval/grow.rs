@@ -29,6 +29,10 @@ impl<'a> Machine<'_, 'a> {
     /// `name + list`: whoever holds the first list sees that it grew.
     pub(super) fn grow(&mut self, list: &Arc<Growing>, more: &List<'a>) -> Res<'a> {
         self.bounded(list.len().saturating_add(more.len()))?;
+        let (more, itself) = match more {
+            List::Growing(other) => (other.frozen(), Arc::ptr_eq(list, other)),
+            other => (other.clone(), false),
+        };
         let mut copies = Vec::with_capacity(more.len());
         for item in more.iter() {
             match list.weigh(&item, MOST_MADE) {
@@ -39,7 +43,7 @@ impl<'a> Machine<'_, 'a> {
             }
             copies.push(owned(item));
         }
-        list.extend(copies);
+        list.extend(copies, itself);
         Ok(Value::List(List::Growing(list.clone())))
     }
 }
