@@ -139,6 +139,7 @@ fn native_field(value: &Cel<'_>) -> Result<Value, String> {
                 )),
             })
             .collect(),
+        Cel::Optional(Some(inner)) => native_field(inner),
         other => Ok(native(other)),
     }
 }
@@ -157,6 +158,8 @@ fn native(value: &Cel<'_>) -> Value {
         }
         Cel::List(List::Json(items)) => Value::Array((*items).clone()),
         Cel::Map(CelMap::Json(entries)) => Value::Object((*entries).clone()),
+        Cel::Optional(Some(inner)) => native(inner),
+        Cel::Optional(None) => Value::Null,
         other => foreign(go_type(other), &shown(other)),
     }
 }

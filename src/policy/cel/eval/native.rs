@@ -90,14 +90,18 @@ pub(super) fn native_field<'a>(field: &Value<'a>) -> Value<'a> {
             }
             Value::Map(Map::Owned(Arc::new(entries)))
         }
+        Value::Optional(Some(inner)) => native_field(inner),
         other => unwrapped(other),
     }
 }
 
 /// A key that no object of Kubernetes has.
 pub(super) fn odd_key<'a>(field: &Value<'a>) -> Option<Value<'a>> {
+    if let Value::Optional(Some(inner)) = field {
+        return odd_key(inner);
+    }
     let Value::Map(Map::Owned(entries)) = field else { return None };
-    let odd = |key: &&Value<'a>| !matches!(key, Value::String(_) | Value::Type(_));
+    let odd = |key: &&Value<'a>| !matches!(unwrapped(key), Value::String(_));
     entries.list.iter().map(|(key, _)| key).find(odd).cloned()
 }
 
