@@ -28,11 +28,16 @@ impl Checker<'_> {
 
     /// Mixed literals are `dyn` here; the validators refuse them afterwards.
     pub(super) fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
+        // A type that is missing is taken for that of an element that is.
+        let Some(previous) = previous.filter(|ty| !ty.is_missing()) else { return current };
         if self.unifier.assignable(&previous, &current) {
             return most_general(&previous, &current).clone();
         }
         Type::Dyn
+    }
+
+    fn or_fresh(&mut self, joined: Option<Type>) -> Type {
+        joined.filter(|ty| !ty.is_missing()).unwrap_or_else(|| self.unifier.fresh())
     }
 
     pub(super) fn list(&mut self, expr: &mut Expr) {
@@ -44,7 +49,7 @@ impl Checker<'_> {
             let ty = self.unwrapped(element, *optional);
             joined = Some(self.join(joined, ty));
         }
-        let element = joined.unwrap_or_else(|| self.unifier.fresh());
+        let element = self.or_fresh(joined);
         self.checked.types[id] = Some(Type::list(element));
     }
 
@@ -60,8 +65,8 @@ impl Checker<'_> {
             let ty = self.unwrapped(value, *optional);
             values = Some(self.join(values, ty));
         }
-        let key = keys.unwrap_or_else(|| self.unifier.fresh());
-        let value = values.unwrap_or_else(|| self.unifier.fresh());
+        let key = self.or_fresh(keys);
+        let value = self.or_fresh(values);
         self.checked.types[id] = Some(Type::map(key, value));
     }
 

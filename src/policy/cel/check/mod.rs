@@ -74,7 +74,7 @@ fn untyped() -> Type {
 /// Whether that is what it is, or what is in it.
 fn is_untyped(ty: &Type) -> bool {
     match ty {
-        Type::Opaque(name) => name.is_empty(),
+        Type::Opaque(_) => ty.is_missing(),
         Type::List(a) | Type::Optional(a) | Type::Type(Some(a)) => is_untyped(a),
         Type::Map(ab) => is_untyped(&ab.0) || is_untyped(&ab.1),
         _ => false,
