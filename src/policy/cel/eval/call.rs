@@ -189,6 +189,8 @@ fn find<'a>(
         Value::String(text) => text,
         // A type is its name to Go.
         Value::Type(ty) => ty.runtime_name(),
+        // And an optional what it wraps.
+        Value::Optional(Some(inner)) => return find(pattern, matching, inner, rest),
         _ => return Err(no_overload()),
     };
     match matching {
