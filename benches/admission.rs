@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on ends")]
 
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ironward::{
     admission::{Phase, Review, Webhook},
@@ -31,7 +34,7 @@ fn review(is_update: bool, change: impl FnOnce(&mut Value)) -> Vec<u8> {
     serde_json::to_vec(&review).unwrap()
 }
 
-fn answers(c: &mut Criterion) {
+fn answers(c: &mut Criterion<CpuTime>) {
     let policies = shipped::with(&[]).unwrap();
     let schemas = trial::schemas();
     let facts = KnownFacts::default();
@@ -62,5 +65,5 @@ fn answers(c: &mut Criterion) {
     });
 }
 
-criterion_group!(admission, answers);
+criterion_group! { name = admission; config = cpu_time::criterion(); targets = answers }
 criterion_main!(admission);

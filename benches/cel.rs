@@ -8,6 +8,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{Criterion, criterion_group, criterion_main};
 use ironward::policy::cel::{Bindings, Environment, Program, Type, compile};
 use serde_json::Value as Json;
@@ -29,7 +32,7 @@ fn rules() -> Vec<(String, Program)> {
         .collect()
 }
 
-fn evaluation(c: &mut Criterion) {
+fn evaluation(c: &mut Criterion<CpuTime>) {
     let host: Json = serde_json::from_str(HOST).expect("the file is in the repository");
     let rules = rules();
     for (name, program) in &rules {
@@ -49,7 +52,7 @@ fn evaluation(c: &mut Criterion) {
     });
 }
 
-fn compilation(c: &mut Criterion) {
+fn compilation(c: &mut Criterion<CpuTime>) {
     let rules: Json = serde_json::from_str(RULES).expect("the file is in the repository");
     let source = rules[0]["expr"].as_str().unwrap_or_default().to_owned();
     let environment = Environment::new();
@@ -58,5 +61,5 @@ fn compilation(c: &mut Criterion) {
     });
 }
 
-criterion_group!(cel, evaluation, compilation);
+criterion_group! { name = cel; config = cpu_time::criterion(); targets = evaluation, compilation }
 criterion_main!(cel);

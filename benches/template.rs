@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a fixture that cannot be read must fail the benchmark")]
 
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{Criterion, criterion_group, criterion_main};
 use ironward::template::{
     Value,
@@ -38,7 +41,7 @@ fn node() -> Node {
     }
 }
 
-fn template(c: &mut Criterion) {
+fn template(c: &mut Criterion<CpuTime>) {
     let node = node();
     let template = parse("user-data", SOURCE).unwrap();
     assert!(template.render(&Value::Nil, &node).unwrap().contains("hostname: prod-np1-003\n"));
@@ -51,5 +54,5 @@ fn template(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, template);
+criterion_group! { name = benches; config = cpu_time::criterion(); targets = template }
 criterion_main!(benches);

@@ -44,6 +44,17 @@ pub struct Settings {
     )]
     pub probe_address: SocketAddr,
 
+    /// Where Ironward keeps what it remembers: the claims on what must be unique, and which replica
+    /// reconciles. All replicas need the same. Default: the pod's own namespace, or that of the
+    /// kubeconfig's context.
+    #[arg(long, value_name = "NAMESPACE", env = "IRONWARD_NAMESPACE")]
+    pub namespace: Option<String>,
+
+    /// What this replica is called in events and in the election of the one that reconciles; unlike any
+    /// other. In a pod that is its name.
+    #[arg(long, value_name = "NAME", default_value = "ironward", env = "HOSTNAME")]
+    pub replica: String,
+
     /// Serve admission.
     #[command(flatten)]
     pub admission: Admission,
@@ -113,6 +124,17 @@ pub struct Admission {
         env = "IRONWARD_REGISTRATION_NAME"
     )]
     pub registration_name: String,
+
+    /// How long after a claim was written a request that relies on it may still be stored: the API
+    /// server's --request-timeout, and what etcd and clocks may be late. What a refused or abandoned
+    /// request had claimed is free for others after that.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 90,
+        env = "IRONWARD_CLAIM_GRACE_SECONDS"
+    )]
+    pub claim_grace_seconds: u32,
 
     /// Your policies. One that has the name of a shipped one takes its place. The folder is read
     /// again when it changes.

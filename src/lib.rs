@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | [`domain`] | what is true of bare metal: MACs, BMC addresses, states, names | no |
 //! | [`api`] | the kinds as they are on the wire, and the CRDs generated from them | no |
+//! | [`uniqueness`] | who holds a key that only one object may have | no |
 //! | [`template`] | Go's templates, and the functions that metadata templates have | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
 //! | [`admission`] | what the API server asks, and what it is answered | no |
@@ -24,3 +25,4 @@ pub mod domain;
 pub mod policy;
 pub mod run;
 pub mod template;
+pub mod uniqueness;

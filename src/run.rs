@@ -2,7 +2,10 @@
 
 use crate::{
     adapters::{
-        kinds, probes, telemetry,
+        kinds,
+        leadership::{self, Election},
+        probes, telemetry,
+        uniqueness::{self, Claims, Guard, Occupants},
         webhook::{
             certificate,
             metrics::Metrics,
@@ -16,10 +19,14 @@ use crate::{
     cli::{self, Admission, Cli, Command, Settings, policy},
 };
 use anyhow::{Context, Result};
+use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 use std::{io, pin::Pin, process::ExitCode, sync::Arc};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The Lease of the replica that reconciles.
+const LEASE: &str = "ironward";
 
 /// Runs the command that was asked for.
 #[must_use]
@@ -66,10 +73,40 @@ async fn serve(settings: &Settings) -> Result<()> {
         let listener = server::bind(settings.admission.webhook_address)?;
         let tls = certificate::load(&files).await?;
         let own_name = registrar::own_name(&client).await?;
-        let sources = Sources::new(client.clone());
-        let desk_metrics = Metrics::new(&mut metrics);
-        let desk =
-            Desk::new(in_force.clone(), known_schemas, sources, own_name.clone(), desk_metrics);
+        let namespace = settings.namespace.as_deref().unwrap_or(client.default_namespace());
+        let grace = SignedDuration::from_secs(settings.admission.claim_grace_seconds.into());
+        let claims = Claims::new(client.clone(), namespace, grace);
+        let occupants = Arc::new(Occupants::new(client.clone()));
+        until_stopped(boxed(Arc::clone(&occupants).follow(in_force.clone())));
+        let (elected, is_leader) = watch::channel(false);
+        let election = Election {
+            namespace: namespace.to_owned(),
+            name: LEASE.to_owned(),
+            // Two on one machine are two.
+            replica: format!("{}-{}", settings.replica, std::process::id()),
+        };
+        tasks.spawn(leadership::keep_electing(client.clone(), election, stop.clone(), elected));
+        let sweep = {
+            let (client, replica) = (client.clone(), settings.replica.clone());
+            let (claims, occupants) = (claims.clone(), Arc::clone(&occupants));
+            move || {
+                uniqueness::keep_swept(
+                    client.clone(),
+                    replica.clone(),
+                    claims.clone(),
+                    Arc::clone(&occupants),
+                )
+            }
+        };
+        until_stopped(boxed(leadership::while_leader(is_leader, sweep)));
+        let desk = Desk::new(
+            in_force.clone(),
+            known_schemas,
+            Sources::new(client.clone()),
+            own_name.clone(),
+            Metrics::new(&mut metrics),
+            Guard { occupants, claims },
+        );
         let desk = Arc::new(desk);
         until_stopped(boxed(server::follow_policies(Arc::clone(&desk))));
         tasks.spawn(server::serve(listener, tls.clone(), desk, stop.clone()));

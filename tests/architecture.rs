@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 5] = [
+const LAYERS: [Layer; 6] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -44,6 +44,14 @@ const LAYERS: [Layer; 5] = [
     Layer {
         folder: "src/admission",
         forbidden: &[("crate::adapters", "adapters use admission, not the other way round")],
+    },
+    Layer {
+        folder: "src/uniqueness",
+        forbidden: &[
+            ("crate::policy", "policies say what is unique, claims do not ask why"),
+            ("crate::admission", "admission uses claims, not the other way round"),
+            ("crate::adapters", "adapters use claims, not the other way round"),
+        ],
     },
     Layer {
         folder: "src/template",

@@ -147,6 +147,19 @@ fn what_is_matched_can_be_registered() {
 }
 
 #[test]
+fn what_is_unique_is_a_rule_without_a_binding() {
+    let content = "apiVersion: policies.ironward.dev/v1\nkind: UniquePolicy\nmetadata: {name: a}\nspec:\n  \
+        matchConstraints: {resourceRules: [{apiGroups: [a], apiVersions: [v1], resources: [b]}]}\n  \
+        matchConditions: [{name: c, expression: object.spec.c == 1}]\n  key: object.spec.a\n";
+    let set = compiled(content);
+    let rules: Vec<_> = set.rules().collect();
+    assert_eq!(rules.len(), 1);
+    assert!(rules[0].fails && rules[0].denies && rules[0].kind == Kind::UniquePolicy);
+    assert_eq!(rules[0].constraints.resource_rules[0].operations, ["CREATE", "UPDATE"]);
+    assert_eq!((rules[0].conditions.len(), set.unique()[0].name()), (1, "a"));
+}
+
+#[test]
 fn every_problem_of_every_file_is_reported_with_its_place() {
     let first = policy(
         "a",

@@ -66,6 +66,7 @@ fn they_keep_the_rules_of_conduct() {
         let (constraints, validations) = match &document.spec {
             Spec::ValidatingPolicy(spec) => (&spec.match_constraints, spec.validations.as_slice()),
             Spec::MutatingPolicy(spec) => (&spec.match_constraints, [].as_slice()),
+            Spec::Unique(spec) => (&spec.match_constraints, [].as_slice()),
             Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => continue,
         };
         assert!(annotations.contains_key("kubernetes.io/description"), "{name}");

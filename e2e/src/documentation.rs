@@ -4,7 +4,12 @@
 //! out. Tests keep it. `…` on a line of its own stands for any lines; a word that differs on each run (an age,
 //! a number of a run) may differ.
 
-use anyhow::{Result, bail};
+use crate::tour::Stage;
+use anyhow::{Context, Result, bail};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// A command of a `console` block and what the page says it prints.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,9 +58,40 @@ fn goes_on(command: &str) -> bool {
     command.ends_with('\\')
 }
 
+/// Runs the examples of a page, and says what is not as the page has it. `IRONWARD_UPDATE_DOCS=1` writes into
+/// the page what the commands print now; what changed is then for you to read.
+pub fn wrong(page: &Path, stage: &Stage) -> Result<Vec<String>> {
+    let text = fs::read_to_string(page).with_context(|| format!("no page {}", page.display()))?;
+    let (mut wrong, mut all_printed) = (Vec::new(), Vec::new());
+    for example in examples(&text) {
+        let answer = stage.run(&example.command)?;
+        let printed = answer.out + &answer.err;
+        if let Err(error) = agrees(&example.output, &printed) {
+            wrong.push(format!("{}:{}: {error:#}", page.display(), example.line));
+        }
+        all_printed.push(printed);
+    }
+    if std::env::var_os("IRONWARD_UPDATE_DOCS").is_some() {
+        fs::write(page, with_output(&text, &all_printed))?;
+    }
+    Ok(wrong)
+}
+
+/// The pages of the guide, and the README.
+pub fn pages() -> Result<Vec<PathBuf>> {
+    let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let mut pages = vec![checkout.join("README.md")];
+    for entry in fs::read_dir(checkout.join("docs/src"))? {
+        pages.push(entry?.path());
+    }
+    pages.retain(|page| page.is_file());
+    pages.sort();
+    Ok(pages)
+}
+
 /// The page with the output of its examples replaced by what they printed, in order.
 #[must_use]
-pub fn with_output(page: &str, printed: &[String]) -> String {
+fn with_output(page: &str, printed: &[String]) -> String {
     let examples = examples(page);
     let mut lines: Vec<String> = page.lines().map(ToOwned::to_owned).collect();
     // From the end, so that the numbers of the lines before stay right.

@@ -14,6 +14,26 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Who Ironward is to the API server: not the administrator, whose own writes are to be judged.
 const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
 
+/// Policies in the place of the shipped ones that let no two hosts share an address, for whoever wants many hosts
+/// with the same.
+pub const NOTHING_IS_UNIQUE: &str = "\
+apiVersion: policies.ironward.dev/v1
+kind: UniquePolicy
+metadata: {name: unique-boot-mac}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [metal3.io], apiVersions: [v1alpha1], resources: [baremetalhosts]}]
+  key: \"''\"
+---
+apiVersion: policies.ironward.dev/v1
+kind: UniquePolicy
+metadata: {name: unique-bmc-endpoint}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [metal3.io], apiVersions: [v1alpha1], resources: [baremetalhosts]}]
+  key: \"''\"
+";
+
 /// How it is run beyond the usual.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -21,6 +41,10 @@ pub struct Options {
     pub policy_dir: Option<PathBuf>,
     /// Which of cargo's profiles it is built with, if not the one for tests.
     pub profile: Option<String>,
+    /// Where the API server reaches it, if not at its own address.
+    pub url: Option<String>,
+    /// How long a request that relies on a claim may still be stored, in seconds.
+    pub claim_grace: Option<u32>,
 }
 
 /// A running `ironward run`. It ends with its control plane.
@@ -46,7 +70,7 @@ impl Ironward {
     pub fn start_with(plane: &ControlPlane, options: &Options) -> Result<Self> {
         let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
         let (certificate, authority) = plane.serving_certificate("ironward")?;
-        let url = format!("https://{webhook}");
+        let url = options.url.clone().unwrap_or_else(|| format!("https://{webhook}"));
         let program = match &options.profile {
             Some(profile) => build(profile)?,
             None => binary()?,
@@ -65,8 +89,12 @@ impl Ironward {
         if let Some(folder) = &options.policy_dir {
             command.arg("--policy-dir").arg(folder);
         }
+        if let Some(seconds) = options.claim_grace {
+            command.arg("--claim-grace-seconds").arg(seconds.to_string());
+        }
         let process = plane.spawn("ironward", command)?;
-        Ok(Self { process, probes: format!("http://{probes}"), webhook: url, certificate })
+        let webhook = format!("https://{webhook}");
+        Ok(Self { process, probes: format!("http://{probes}"), webhook, certificate })
     }
 
     /// Waits until it says that it is ready.

@@ -33,6 +33,10 @@ impl Authorizer for Nobody {
             error: None,
         })
     }
+
+    fn request_resource(&self) -> ResourceAttributes {
+        ResourceAttributes::default()
+    }
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -60,7 +64,7 @@ fuzz_target!(|data: &[u8]| {
             .params(&fixture["params"])
             .request(&fixture["request"])
             .namespace_object(&fixture["namespaceObject"])
-            .authorizer(&Nobody, ResourceAttributes::default());
+            .authorizer(&Nobody);
         match program.evaluate(&bindings).result {
             Ok(value) => drop(display(&value)),
             Err(error) => drop(error.to_string()),

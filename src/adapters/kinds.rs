@@ -4,7 +4,10 @@
 //! A cluster has hundreds of definitions, each with the schema of every version; only the schemas
 //! that a policy changes objects by are kept.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     adapters::{probes::Readiness, webhook::policies::InForce},
@@ -14,14 +17,13 @@ use crate::{
 use futures::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api, Client,
-    runtime::{
-        WatchStreamExt,
-        reflector::{self, Store},
-        watcher,
-    },
+    Api, Client, ResourceExt,
+    runtime::{WatchStreamExt, watcher},
 };
 use tokio::sync::watch;
+
+/// How many definitions are read at one time.
+const PAGE: u32 = 10;
 
 /// What is published of the definitions.
 #[derive(Debug)]
@@ -81,43 +83,73 @@ impl Merged {
 }
 
 async fn follow(client: &Client, merged: Merged, publish: &Publish) {
-    let (reader, writer) = reflector::store::<CustomResourceDefinition>();
-    let kept = merged.clone();
-    let changes = watcher(Api::all(client.clone()), watcher::Config::default())
-        .default_backoff()
-        .modify(move |crd: &mut CustomResourceDefinition| {
-            crd.metadata.managed_fields = None;
-            if !kept.includes(crd) {
-                crd.spec.versions.iter_mut().for_each(|version| version.schema = None);
-            }
-        })
-        .reflect(writer);
+    // By pages: a definition takes a megabyte while it is read.
+    let config = watcher::Config::default().page_size(PAGE);
+    let changes = watcher(Api::all(client.clone()), config).default_backoff();
     let mut changes = std::pin::pin!(changes);
-    let wanted = api::crds();
+    let wanted: Vec<_> = api::crds().into_iter().map(without_schemas).collect();
+    let (mut followed, mut listed) = (Followed::default(), Followed::default());
     while let Some(change) = changes.next().await {
-        let missing = match change {
+        let are_schemas_new = match change {
+            Ok(watcher::Event::Init) => {
+                listed = Followed::default();
+                continue;
+            }
             // Half of a first list says nothing of what is missing.
-            Ok(watcher::Event::Init | watcher::Event::InitApply(_)) => continue,
+            Ok(watcher::Event::InitApply(crd)) => {
+                listed.take(crd, &merged);
+                continue;
+            }
             Ok(watcher::Event::InitDone) => {
-                publish.schemas.send_replace(schemas(&merged, &reader));
-                installed::missing(&wanted, reader.state().iter().map(AsRef::as_ref))
+                followed = std::mem::take(&mut listed);
+                true
             }
-            Ok(watcher::Event::Apply(crd) | watcher::Event::Delete(crd)) => {
-                if merged.includes(&crd) {
-                    publish.schemas.send_replace(schemas(&merged, &reader));
-                }
-                installed::missing(&wanted, reader.state().iter().map(AsRef::as_ref))
+            Ok(watcher::Event::Apply(crd)) => followed.take(crd, &merged),
+            Ok(watcher::Event::Delete(crd)) => followed.forget(&crd),
+            Err(error) => {
+                let missing = vec![format!("the cluster's kinds cannot be watched: {error}")];
+                say(Readiness { missing }, &publish.readiness);
+                continue;
             }
-            Err(error) => vec![format!("the cluster's kinds cannot be watched: {error}")],
         };
+        if are_schemas_new {
+            publish.schemas.send_replace(Arc::new(followed.schemas.clone()));
+        }
+        let missing = installed::missing(&wanted, followed.definitions.values());
         say(Readiness { missing }, &publish.readiness);
     }
 }
 
-fn schemas(merged: &Merged, reader: &Store<CustomResourceDefinition>) -> Arc<Schemas> {
-    let crds = reader.state().into_iter().filter(|crd| merged.includes(crd));
-    let crds: Vec<_> = crds.filter_map(|crd| serde_json::to_value(&*crd).ok()).collect();
-    Arc::new(Schemas::from_crds(&crds))
+/// The definitions of the cluster.
+#[derive(Default)]
+struct Followed {
+    /// By name, without their schemas.
+    definitions: BTreeMap<String, CustomResourceDefinition>,
+    schemas: Schemas,
+}
+
+impl Followed {
+    /// Whether schemas have changed.
+    fn take(&mut self, crd: CustomResourceDefinition, merged: &Merged) -> bool {
+        let is_merged = merged.includes(&crd);
+        if is_merged && let Ok(definition) = serde_json::to_value(&crd) {
+            self.schemas.set(&definition);
+        }
+        self.definitions.insert(crd.name_any(), without_schemas(crd));
+        is_merged
+    }
+
+    fn forget(&mut self, crd: &CustomResourceDefinition) -> bool {
+        self.definitions.remove(&crd.name_any());
+        self.schemas.remove(&crd.spec.group, &crd.spec.names.kind)
+    }
+}
+
+fn without_schemas(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    crd.metadata.managed_fields = None;
+    crd.metadata.annotations = None;
+    crd.spec.versions.iter_mut().for_each(|version| version.schema = None);
+    crd
 }
 
 fn say(readiness: Readiness, publish: &watch::Sender<Readiness>) {

@@ -1,7 +1,10 @@
 //! All I/O, one outside thing per file.
 
+pub mod clock;
 pub mod kinds;
+pub mod leadership;
 pub mod probes;
 pub mod stored;
 pub mod telemetry;
+pub mod uniqueness;
 pub mod webhook;

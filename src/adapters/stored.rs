@@ -9,7 +9,7 @@ use kube::{
 };
 use serde_json::Value;
 
-use crate::{admission::Resource, audit::Kind};
+use crate::{admission::Resource, audit::Kind, policy::Versioned};
 
 const PAGE: u32 = 500;
 
@@ -28,6 +28,37 @@ impl Served {
     pub fn kind(&self) -> Kind<'_> {
         let Resource { group, version, name } = &self.resource;
         Kind { group, version, resource: name, kind: &self.api.kind }
+    }
+
+    /// The same, as rules match it.
+    #[must_use]
+    pub fn versioned(&self) -> Versioned<'_> {
+        let Resource { group, version, name } = &self.resource;
+        Versioned { group, version, name }
+    }
+
+    /// Its objects in all namespaces.
+    #[must_use]
+    pub fn everywhere(&self, client: Client) -> Api<DynamicObject> {
+        Api::all_with(client, &self.api)
+    }
+
+    /// Its objects in the namespace of one of them, which is empty for what lives in none.
+    #[must_use]
+    pub fn beside(&self, client: Client, namespace: &str) -> Api<DynamicObject> {
+        if namespace.is_empty() {
+            return self.everywhere(client);
+        }
+        Api::namespaced_with(client, namespace, &self.api)
+    }
+
+    /// One of its objects as JSON. Items of a list do not say what they are; this does.
+    #[must_use]
+    pub fn json(&self, object: DynamicObject) -> Value {
+        let mut object = serde_json::to_value(object).unwrap_or_default();
+        object["apiVersion"] = self.api.api_version.clone().into();
+        object["kind"] = self.api.kind.clone().into();
+        object
     }
 }
 
@@ -69,7 +100,7 @@ pub async fn served(client: &Client) -> Result<Vec<Served>> {
 /// The objects of a resource.
 pub struct Pages {
     api: Option<Api<DynamicObject>>,
-    resource: ApiResource,
+    served: Served,
     parameters: ListParams,
 }
 
@@ -91,7 +122,7 @@ impl Pages {
         };
         let mut parameters = ListParams::default().limit(PAGE);
         parameters.label_selector = selector.map(str::to_owned);
-        Self { api, resource: served.api.clone(), parameters }
+        Self { api, served: served.clone(), parameters }
     }
 
     /// The next objects, until there are no more.
@@ -100,19 +131,11 @@ impl Pages {
         let list = api
             .list(&self.parameters)
             .await
-            .with_context(|| format!("could not list {}", self.resource.plural))?;
+            .with_context(|| format!("could not list {}", self.served.resource.name))?;
         match list.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => self.parameters = self.parameters.clone().continue_token(&token),
             None => self.api = None,
         }
-        let mut objects = Vec::with_capacity(list.items.len());
-        for object in list.items {
-            let mut object = serde_json::to_value(object)?;
-            // Items of a list do not say what they are.
-            object["apiVersion"] = self.resource.api_version.clone().into();
-            object["kind"] = self.resource.kind.clone().into();
-            objects.push(object);
-        }
-        Ok(Some(objects))
+        Ok(Some(list.items.into_iter().map(|object| self.served.json(object)).collect()))
     }
 }

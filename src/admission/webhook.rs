@@ -8,7 +8,7 @@ use super::{
     review::{Response, Review},
 };
 use crate::policy::{
-    Concerned, Facts, Operation, PolicySet, Question, Request, Schemas,
+    Concerned, Denial, Facts, Operation, PolicySet, Question, Request, Schemas, Verdict,
     unknown_fields::{UnknownField, unknown_fields},
 };
 
@@ -91,6 +91,21 @@ impl Webhook {
                 .mutate_those(self.concerned, request, facts, schemas)
                 .map(|mutated| answer::mutated(review, request, &mutated)),
         }
+    }
+}
+
+impl Webhook {
+    /// The answer where all policies let a request pass, and its keys are others'.
+    #[must_use]
+    pub fn taken(
+        review: &Review,
+        request: &Request<'_>,
+        response: Response,
+        denials: Vec<Denial>,
+    ) -> Response {
+        let verdict = Verdict { denials, ..Verdict::default() };
+        let Response { audit_annotations, warnings, .. } = response;
+        Response { audit_annotations, warnings, ..answer::validated(review, request, &verdict) }
     }
 }
 

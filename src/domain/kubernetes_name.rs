@@ -1,10 +1,42 @@
 //! What Kubernetes accepts as an object's name and as a label's value.
 
+use sha2::{Digest, Sha256};
+
 /// Longest name of an object.
 pub const MAX_SUBDOMAIN: usize = 253;
 
 /// Longest value of a label.
 pub const MAX_LABEL_VALUE: usize = 63;
+
+/// Between the start of a label's value that does not fit and its hash. Labels may have it and names
+/// of objects may not, so that what was shortened can never be mistaken for a name.
+pub const CUT: char = '_';
+
+/// Of the hash, as many hexadecimal digits as make an accident unthinkable.
+const HASH_DIGITS: usize = 10;
+
+/// The text as the value of a label. What does not fit is cut, and ends in the hash of the whole of
+/// it, so that it is the same each time and another for every text.
+#[must_use]
+pub fn label_value(whole: &str) -> String {
+    if is_label_value(whole) {
+        return whole.to_owned();
+    }
+    let room = MAX_LABEL_VALUE - HASH_DIGITS - CUT.len_utf8();
+    let is_legal = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let start: String = whole.chars().filter(is_legal).take(room).collect();
+    let start = start.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let cut = if start.is_empty() { String::new() } else { format!("{start}{CUT}") };
+    cut + &hash(whole, HASH_DIGITS)
+}
+
+/// The first digits of the text's SHA-256, in hexadecimal.
+#[must_use]
+pub fn hash(text: &str, digits: usize) -> String {
+    let hash = Sha256::digest(text);
+    let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)).take(digits).collect()
+}
 
 /// Whether Kubernetes takes it as the name of an object: an RFC 1123 subdomain, which is lower-case
 /// letters, digits, `-` and `.`, with a letter or digit at both ends of each part between dots.
@@ -64,6 +96,22 @@ mod tests {
     #[case::not_ascii("ä", false)]
     fn a_label_value_is_what_kubernetes_says(#[case] value: &str, #[case] expected: bool) {
         assert_eq!(is_label_value(value), expected);
+    }
+
+    #[rstest]
+    #[case::fits("unique-boot-mac", "unique-boot-mac")]
+    #[case::nothing_legal("/", "8a5edab282")]
+    #[case::no_letter_at_the_start("/-a", "a_baa92874d6")]
+    fn any_text_becomes_a_label_value(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(label_value(text), expected);
+        assert!(is_label_value(expected));
+    }
+
+    #[test]
+    fn a_long_label_value_is_cut() {
+        let value = label_value(&"a".repeat(64));
+        assert!(is_label_value(&value) && value.contains(CUT), "{value}");
+        assert_ne!(value, label_value(&"a".repeat(65)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    conditions::{Condition, Numbering},
     document::{BindingSpec, Document, ParamKind, ParamRef, Spec},
     engine::{Compiled, Expression, Variables},
     matching::Matcher,
@@ -18,9 +19,11 @@ pub(crate) struct Policy {
     pub fails: bool,
     pub matcher: Matcher,
     pub param_kind: Option<ParamKind>,
-    pub conditions: Vec<Expression>,
+    pub conditions: Vec<Condition>,
     pub variables: Variables,
     pub bindings: Vec<Binding>,
+    /// Whether any expression may want `request`.
+    pub wants_request: bool,
 }
 
 /// A policy that denies, warns or annotates.
@@ -31,8 +34,6 @@ pub(crate) struct ValidatingPolicy {
     pub audits: Vec<Audit>,
     /// Whether any expression may want `namespaceObject`; conditions never get it.
     pub wants_namespace: bool,
-    /// Whether any expression may want `request`.
-    pub wants_request: bool,
     /// Whether what the stored object already had only warns.
     pub ratchets: bool,
 }
@@ -80,6 +81,19 @@ pub(crate) struct Binding {
 /// Bindings by the policy they name, sorted by their own names.
 pub(crate) type Bindings = BTreeMap<String, Vec<Binding>>;
 
+impl Policy {
+    fn has_conditions_on_the_request(&self) -> bool {
+        self.conditions.iter().any(|condition| condition.expression().uses_request())
+    }
+}
+
+impl Mutation {
+    fn expression(&self) -> &Expression {
+        let (Self::Apply(expression) | Self::JsonPatch(expression)) = self;
+        expression
+    }
+}
+
 impl ValidatingPolicy {
     /// All expressions but the conditions.
     fn expressions(&self) -> impl Iterator<Item = &Expression> {
@@ -108,6 +122,7 @@ pub(crate) fn validating(
     document: &Document,
     compiled: Compiled,
     bindings: Vec<Binding>,
+    numbering: &mut Numbering,
 ) -> Option<ValidatingPolicy> {
     let Spec::ValidatingPolicy(spec) = &document.spec else { return None };
     let Compiled { conditions, variables, validations, messages, audits, .. } = compiled;
@@ -120,7 +135,7 @@ pub(crate) fn validating(
             .match_conditions
             .iter()
             .zip(conditions)
-            .map(|(said, expression)| expression.said(&said.expression))
+            .map(|(said, expression)| numbering.condition(expression.said(&said.expression)))
             .collect(),
         variables: Variables::new(
             spec.variables
@@ -129,6 +144,7 @@ pub(crate) fn validating(
                 .map(|(said, expression)| (said.name.clone(), expression.said(&said.expression))),
         ),
         bindings,
+        wants_request: false,
     };
     let mut messages = messages.into_iter();
     let validations = spec
@@ -159,15 +175,12 @@ pub(crate) fn validating(
         validations,
         audits,
         wants_namespace: false,
-        wants_request: false,
         ratchets: ratchet::is_wanted(&document.metadata),
     };
     let wants_namespace = policy.expressions().any(Expression::uses_namespace);
-    let mut expressions = policy.expressions().chain(&policy.policy.conditions);
-    let wants_request = expressions.any(Expression::uses_request);
-    drop(expressions);
+    let wants_request = policy.expressions().any(Expression::uses_request);
     policy.wants_namespace = wants_namespace;
-    policy.wants_request = wants_request;
+    policy.policy.wants_request = wants_request || policy.policy.has_conditions_on_the_request();
     Some(policy)
 }
 
@@ -176,10 +189,11 @@ pub(crate) fn mutating(
     document: &Document,
     compiled: Compiled,
     bindings: Vec<Binding>,
+    numbering: &mut Numbering,
 ) -> Option<MutatingPolicy> {
     let Spec::MutatingPolicy(spec) = &document.spec else { return None };
     let Compiled { conditions, variables, mutations, .. } = compiled;
-    let policy = Policy {
+    let mut policy = Policy {
         name: document.metadata.name.clone(),
         fails: spec.failure_policy.as_deref() != Some("Ignore"),
         matcher: Matcher::new(spec.match_constraints.as_ref()?),
@@ -188,7 +202,7 @@ pub(crate) fn mutating(
             .match_conditions
             .iter()
             .zip(conditions)
-            .map(|(said, expression)| expression.said(&said.expression))
+            .map(|(said, expression)| numbering.condition(expression.said(&said.expression)))
             .collect(),
         variables: Variables::new(
             spec.variables
@@ -197,8 +211,9 @@ pub(crate) fn mutating(
                 .map(|(said, expression)| (said.name.clone(), expression.said(&said.expression))),
         ),
         bindings,
+        wants_request: false,
     };
-    let mutations = spec
+    let mutations: Vec<_> = spec
         .mutations
         .iter()
         .zip(mutations)
@@ -208,5 +223,10 @@ pub(crate) fn mutating(
             (None, None) => Mutation::JsonPatch(expression),
         })
         .collect();
+    let mut expressions =
+        policy.variables.expressions().chain(mutations.iter().map(Mutation::expression));
+    let wants_request = expressions.any(Expression::uses_request);
+    drop(expressions);
+    policy.wants_request = wants_request || policy.has_conditions_on_the_request();
     Some(MutatingPolicy { policy, mutations, reinvoked: spec.reinvocation_policy == "IfNeeded" })
 }

@@ -1,10 +1,12 @@
 //! `matchConditions`: any that is false skips the policy, whatever the others say; errors count only
 //! if none is false.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use super::{
     cel::MATCH_CONDITIONS_BUDGET,
     compiled::Policy,
-    engine::{Inputs, Scope, Stop, Variables},
+    engine::{Expression, Inputs, Scope, Stop, Variables},
     facts::Question,
 };
 
@@ -17,8 +19,65 @@ pub(crate) enum Conditions {
     Failed(String),
 }
 
+/// A condition, and which others say the same of a request.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    expression: Expression,
+    /// The same number for the same text; none if policies may see different things by it.
+    shared: Option<usize>,
+}
+
+impl Condition {
+    pub(crate) fn expression(&self) -> &Expression {
+        &self.expression
+    }
+}
+
+/// Gives conditions of the same text the same number: most policies begin with the same one or two.
+#[derive(Debug, Default)]
+pub(crate) struct Numbering(HashMap<String, usize>);
+
+impl Numbering {
+    pub(crate) fn condition(&mut self, expression: Expression) -> Condition {
+        let shared = expression.is_of_the_request_alone().then(|| {
+            let next = self.0.len();
+            *self.0.entry(expression.source().to_owned()).or_insert(next)
+        });
+        Condition { expression, shared }
+    }
+}
+
+/// What conditions have come to on one object of one request.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(RefCell<Vec<Option<Known>>>);
+
+#[derive(Debug, Clone)]
+struct Known {
+    /// Whether it is false, or the API server's text for the error.
+    is_false: Result<bool, String>,
+    cost: u64,
+}
+
+impl Memo {
+    fn recall(&self, number: usize) -> Option<Known> {
+        self.0.borrow().get(number).cloned().flatten()
+    }
+
+    fn keep(&self, number: usize, known: Known) {
+        let mut all = self.0.borrow_mut();
+        if all.len() <= number {
+            all.resize(number + 1, None);
+        }
+        all[number] = Some(known);
+    }
+}
+
 /// Conditions see neither the policy's variables nor the namespace.
-pub(crate) fn evaluate(policy: &Policy, inputs: &Inputs<'_>) -> Result<Conditions, Question> {
+pub(crate) fn evaluate(
+    policy: &Policy,
+    inputs: &Inputs<'_>,
+    memo: &Memo,
+) -> Result<Conditions, Question> {
     if policy.conditions.is_empty() {
         return Ok(Conditions::Met);
     }
@@ -31,8 +90,8 @@ pub(crate) fn evaluate(policy: &Policy, inputs: &Inputs<'_>) -> Result<Condition
     let mut errors: Vec<String> = Vec::new();
     let mut is_false = false;
     for condition in &policy.conditions {
-        match scope.evaluate(condition) {
-            Ok(Ok(value)) => is_false |= value.is_false(),
+        match judge(condition, &mut scope, memo) {
+            Ok(Ok(judged)) => is_false |= judged,
             Ok(Err(error)) if errors.contains(&error) => {}
             Ok(Err(error)) => errors.push(error),
             Err(Stop::Ask(question)) => return Err(question),
@@ -46,4 +105,23 @@ pub(crate) fn evaluate(policy: &Policy, inputs: &Inputs<'_>) -> Result<Condition
         [only] => failed(only.clone()),
         many => failed(format!("[{}]", many.join(", "))),
     })
+}
+
+/// Whether a condition is false, evaluated once for all policies that have it, and charged to each.
+fn judge<'a>(
+    condition: &'a Condition,
+    scope: &mut Scope<'a>,
+    memo: &Memo,
+) -> Result<Result<bool, String>, Stop> {
+    if let Some(known) = condition.shared.and_then(|number| memo.recall(number)) {
+        scope.charge(known.cost)?;
+        return Ok(known.is_false);
+    }
+    let before = scope.remaining();
+    let is_false = scope.evaluate(&condition.expression)?.map(|value| value.is_false());
+    if let Some(number) = condition.shared {
+        let cost = before - scope.remaining();
+        memo.keep(number, Known { is_false: is_false.clone(), cost });
+    }
+    Ok(is_false)
 }

@@ -16,11 +16,11 @@ const LONGEST_ANNOTATION: usize = 10 * 1024;
 /// More than one expression can cost: its limit, and what a step may overshoot it by.
 const MOST_PER_EXPRESSION: u64 = 1_100_000;
 
-/// What one validation comes to.
+/// What one validation comes to that does not hold.
 #[derive(Default)]
 pub(crate) struct Decision {
     pub validation: Option<usize>,
-    /// None if it holds, or if its error is ignored.
+    /// None if its error is ignored.
     pub denial: Option<(Cause, String, Reason)>,
     /// Whether it could not be evaluated, ignored or not.
     pub is_error: bool,
@@ -79,35 +79,31 @@ pub(crate) fn validations(
         }
     };
     let mut messages = messages.into_iter();
-    let decisions = policy
-        .validations
-        .iter()
-        .zip(results)
-        .enumerate()
-        .flat_map(|(index, (validation, result))| {
-            let said = messages.next().flatten();
-            let decision = |denial| Decision {
-                validation: Some(index),
-                denial,
-                is_error: result.is_err(),
-                ..Decision::default()
-            };
-            match &result {
-                Ok(true) => vec![decision(None)],
-                Ok(false) => broken(validation, said)
-                    .into_iter()
-                    .map(|(message, is_listed)| Decision {
+    let mut decisions = Vec::new();
+    for (index, (validation, result)) in policy.validations.iter().zip(results).enumerate() {
+        let said = messages.next().flatten();
+        let decision = |denial, is_error| Decision {
+            validation: Some(index),
+            denial,
+            is_error,
+            ..Decision::default()
+        };
+        match result {
+            Ok(true) => {}
+            Ok(false) => {
+                decisions.extend(broken(validation, said).into_iter().map(
+                    |(message, is_listed)| Decision {
                         is_listed,
-                        ..decision(Some((Cause::Rule, message, validation.reason)))
-                    })
-                    .collect(),
-                Err(text) => {
-                    let denial = (Cause::Error, text.clone(), Reason::Invalid);
-                    vec![decision(definition.fails.then_some(denial))]
-                }
+                        ..decision(Some((Cause::Rule, message, validation.reason)), false)
+                    },
+                ));
             }
-        })
-        .collect();
+            Err(text) => {
+                let denial = (Cause::Error, text, Reason::Invalid);
+                decisions.push(decision(definition.fails.then_some(denial), true));
+            }
+        }
+    }
     Ok(Ok(decisions))
 }
 
@@ -130,6 +126,9 @@ fn messages(
     let count = expressions.clone().flatten().count() + policy.policy.variables.len();
     let is_bounded =
         u64::try_from(count).is_ok_and(|count| count.saturating_mul(MOST_PER_EXPRESSION) <= budget);
+    if is_bounded && !results.contains(&Ok(false)) {
+        return Ok(Ok(Vec::new()));
+    }
     let inputs = Inputs { authorizer: None, ..*inputs };
     let mut scope = Scope::new(&inputs, &policy.policy.variables, budget);
     let mut messages = Vec::with_capacity(results.len());
@@ -181,6 +180,9 @@ pub(crate) fn annotations(
     inputs: &Inputs<'_>,
 ) -> Stopped<Vec<(String, Annotation)>> {
     let definition = &policy.policy;
+    if policy.audits.is_empty() {
+        return Ok(Ok(Vec::new()));
+    }
     let mut scope = Scope::new(inputs, &definition.variables, RUNTIME_BUDGET);
     let mut annotations = Vec::new();
     for audit in &policy.audits {

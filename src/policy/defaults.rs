@@ -34,6 +34,35 @@ pub(crate) fn fill(value: &mut Value, schema: &Value) {
     }
 }
 
+/// Whether there is anything to fill in; most objects have been through it already.
+pub(crate) fn lacks(value: &Value, schema: &Value) -> bool {
+    match value {
+        Value::Object(entries) => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let is_missing = |(name, property): (&String, &Value)| {
+                default_of(property).is_some()
+                    && entries.get(name).is_none_or(|value| is_stray_null(value, property))
+            };
+            if properties.into_iter().flatten().any(is_missing) {
+                return true;
+            }
+            let additional = schema.get("additionalProperties").filter(|it| it.is_object());
+            entries.iter().any(|(name, value)| {
+                match properties.and_then(|properties| properties.get(name)) {
+                    Some(property) => lacks(value, property),
+                    None => {
+                        additional.is_some_and(|it| is_stray_null(value, it) || lacks(value, it))
+                    }
+                }
+            })
+        }
+        Value::Array(items) => schema.get("items").is_some_and(|schema| {
+            items.iter().any(|item| is_stray_null(item, schema) || lacks(item, schema))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// The part of a schema that defaults come from: a kind has hundreds of fields, and few of them have one.
 pub(crate) fn of(schema: &Value) -> Value {
     part_of(schema).unwrap_or_else(|| Value::Object(Map::new()))
@@ -112,7 +141,9 @@ mod tests {
             want["free"] = json!("x");
         }
         let mut by_part = value.clone();
+        assert_eq!(lacks(&value, &schema), value != want);
         fill(&mut value, &schema);
+        assert!(!lacks(&value, &schema));
         assert_eq!(value, want);
         fill(&mut by_part, &of(&schema));
         assert_eq!(by_part, want);

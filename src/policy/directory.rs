@@ -97,7 +97,9 @@ fn dangling(drafts: &[Draft]) -> Vec<Problem> {
             let (kind, spec) = match &draft.document.spec {
                 Spec::ValidatingBinding(spec) => (Kind::ValidatingAdmissionPolicy, spec),
                 Spec::MutatingBinding(spec) => (Kind::MutatingAdmissionPolicy, spec),
-                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) => return None,
+                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) | Spec::Unique(_) => {
+                    return None;
+                }
             };
             let name = spec.policy_name.as_str();
             if name.is_empty() || policies.contains(&(kind, name)) {

@@ -32,6 +32,8 @@ pub enum Kind {
     MutatingAdmissionPolicy,
     /// Puts a mutating policy to work.
     MutatingAdmissionPolicyBinding,
+    /// Lets no two objects have the same key. Only in Ironward's group, and without a binding.
+    UniquePolicy,
 }
 
 /// A document that the API server would have taken, its defaults filled in.
@@ -56,6 +58,7 @@ impl Document {
             Spec::ValidatingBinding(_) => Kind::ValidatingAdmissionPolicyBinding,
             Spec::MutatingPolicy(_) => Kind::MutatingAdmissionPolicy,
             Spec::MutatingBinding(_) => Kind::MutatingAdmissionPolicyBinding,
+            Spec::Unique(_) => Kind::UniquePolicy,
         }
     }
 }
@@ -71,6 +74,8 @@ pub enum Spec {
     MutatingPolicy(MutatingPolicySpec),
     /// Of a MutatingAdmissionPolicyBinding.
     MutatingBinding(BindingSpec),
+    /// Of a UniquePolicy.
+    Unique(UniquePolicySpec),
 }
 
 /// The part of a document's metadata that a file may carry.
@@ -114,6 +119,28 @@ pub struct MutatingPolicySpec {
     pub variables: Vec<Variable>,
     pub mutations: Vec<Mutation>,
     pub reinvocation_policy: String,
+}
+
+/// `spec` of a UniquePolicy: Kubernetes' fields where it has some.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UniquePolicySpec {
+    /// What an error in an expression does: `Fail`, which refuses, or `Ignore`.
+    pub failure_policy: Option<String>,
+    /// Which objects are subject to it.
+    pub match_constraints: Option<MatchResources>,
+    /// Which of them; may ask of `object` only.
+    pub match_conditions: Vec<MatchCondition>,
+    /// Named expressions, which may ask of `object` only.
+    pub variables: Vec<Variable>,
+    /// What no other object may have: a string or a list of strings. Nothing, if it is empty or null.
+    pub key: String,
+    /// What the object was observed to have: no other object's key may be among it.
+    pub reported: String,
+    /// What is said to whoever is refused, before the key and its holder.
+    pub message: String,
+    /// The same, in full; also sees `key` and `holder`.
+    pub message_expression: String,
 }
 
 /// `spec` of a binding; mutating bindings have no `validationActions`.
@@ -258,6 +285,20 @@ impl MutatingPolicySpec {
     pub(crate) fn fill_defaults(&mut self) {
         self.failure_policy.get_or_insert_with(|| "Fail".to_owned());
         self.match_constraints.iter_mut().for_each(MatchResources::fill_defaults);
+    }
+}
+
+impl UniquePolicySpec {
+    /// An object can gain its key whenever it is written, so that is when we are asked.
+    pub(crate) fn fill_defaults(&mut self) {
+        self.failure_policy.get_or_insert_with(|| "Fail".to_owned());
+        self.match_constraints.iter_mut().for_each(MatchResources::fill_defaults);
+        let constraints = self.match_constraints.iter_mut();
+        for rule in constraints.flat_map(|constraints| &mut constraints.resource_rules) {
+            if rule.operations.is_empty() || rule.operations == ["*"] {
+                rule.operations = vec!["CREATE".to_owned(), "UPDATE".to_owned()];
+            }
+        }
     }
 }
 

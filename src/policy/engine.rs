@@ -38,6 +38,13 @@ impl Expression {
         self.program.uses("namespaceObject")
     }
 
+    /// Whether two policies with this text see the same in one request.
+    pub(crate) fn is_of_the_request_alone(&self) -> bool {
+        !["params", "authorizer", "authorizer.requestResource"]
+            .iter()
+            .any(|variable| self.program.uses(variable))
+    }
+
     /// The resource to be authorized is taken from the request, too.
     pub(crate) fn uses_request(&self) -> bool {
         self.program.uses("request") || self.program.uses("authorizer.requestResource")
@@ -71,6 +78,7 @@ pub(crate) struct Compiled {
     pub messages: Vec<Expression>,
     pub audits: Vec<Expression>,
     pub mutations: Vec<Expression>,
+    pub keys: Vec<Expression>,
 }
 
 /// Compiles the expressions of one policy.
@@ -112,7 +120,8 @@ impl Compile for Compiler {
         let composed = || self.composed.clone();
         let environment = match role {
             Role::MatchCondition => self.base.clone().with_authorizer(),
-            Role::Message => composed(),
+            Role::Message | Role::Key => composed(),
+            Role::HeldMessage => composed().with_holder(),
             Role::Variable(_) | Role::Validation | Role::AuditAnnotation => {
                 composed().with_authorizer()
             }
@@ -132,7 +141,8 @@ impl Compile for Compiler {
             Role::MatchCondition => self.compiled.conditions.push(expression),
             Role::Variable(_) => self.compiled.variables.push(expression),
             Role::Validation => self.compiled.validations.push(expression),
-            Role::Message => self.compiled.messages.push(expression),
+            Role::Message | Role::HeldMessage => self.compiled.messages.push(expression),
+            Role::Key => self.compiled.keys.push(expression),
             Role::AuditAnnotation => self.compiled.audits.push(expression),
             Role::ApplyConfiguration | Role::JsonPatch => self.compiled.mutations.push(expression),
         }
@@ -146,7 +156,15 @@ fn wanted(role: Role<'_>, tier: Tier) -> Vec<Type> {
         Role::Variable(_) => Vec::new(),
         Role::MatchCondition | Role::Validation => vec![Type::Bool],
         Role::Message if tier == Tier::Extended => vec![Type::String, Type::list(Type::String)],
-        Role::Message => vec![Type::String],
+        Role::Message | Role::HeldMessage => vec![Type::String],
+        // What an object holds has no type before it is there: then its value is looked at.
+        Role::Key => vec![
+            Type::String,
+            Type::list(Type::String),
+            Type::list(Type::Dyn),
+            Type::Dyn,
+            Type::Null,
+        ],
         Role::AuditAnnotation => vec![Type::String, Type::Null],
         Role::ApplyConfiguration => vec![Type::structure("Object")],
         Role::JsonPatch => vec![Type::list(Type::structure("JSONPatch"))],
@@ -186,15 +204,30 @@ pub(crate) struct Inputs<'a> {
     pub authorizer: Option<&'a Decisions<'a>>,
 }
 
-/// The authorizations that are known.
+/// The authorizations that are known of a request.
 #[derive(Clone, Copy)]
-pub(crate) struct Decisions<'a>(pub &'a dyn Facts);
+pub(crate) struct Decisions<'a> {
+    pub facts: &'a dyn Facts,
+    pub request: &'a Request<'a>,
+}
 
 impl Authorizer for Decisions<'_> {
     fn decide(&self, question: &Authorization) -> Answer {
-        match self.0.authorization(question) {
+        match self.facts.authorization(question) {
             Some(decision) => Answer::Known(decision.clone()),
             None => Answer::Unknown,
+        }
+    }
+
+    fn request_resource(&self) -> ResourceAttributes {
+        let request = self.request;
+        ResourceAttributes {
+            group: request.request_resource.group.to_owned(),
+            resource: request.request_resource.name.to_owned(),
+            subresource: request.sub_resource.to_owned(),
+            namespace: request.namespace.to_owned(),
+            name: request.name.to_owned(),
+            ..ResourceAttributes::default()
         }
     }
 }
@@ -267,7 +300,7 @@ impl<'a> Scope<'a> {
             bindings = bindings.namespace_object(namespace);
         }
         if let Some(authorizer) = inputs.authorizer {
-            bindings = bindings.authorizer(authorizer, resource_of(request));
+            bindings = bindings.authorizer(authorizer);
         }
         for (name, expression) in &variables.0 {
             bindings = bindings.variable(name, &expression.program);
@@ -275,9 +308,28 @@ impl<'a> Scope<'a> {
         Self { bindings, budget: Budget::new(budget) }
     }
 
+    /// On an object alone, which is no request.
+    pub(crate) fn of_object(object: &'a Value, variables: &'a Variables, budget: u64) -> Self {
+        let mut bindings = Bindings::new().object(object);
+        for (name, expression) in &variables.0 {
+            bindings = bindings.variable(name, &expression.program);
+        }
+        Self { bindings, budget: Budget::new(budget) }
+    }
+
+    /// With a key, and whose it is.
+    pub(crate) fn held(self, key: &'a Value, holder: &'a Value) -> Self {
+        Self { bindings: self.bindings.held(key, holder), ..self }
+    }
+
     /// What is left of the budget.
     pub(crate) fn remaining(&self) -> u64 {
         self.budget.left()
+    }
+
+    /// Charges for what need not be evaluated again.
+    pub(crate) fn charge(&mut self, cost: u64) -> Result<(), Stop> {
+        self.budget.spend(cost).map_err(|spent| Stop::OutOfBudget(spent.to_string()))
     }
 
     pub(crate) fn evaluate(&mut self, expression: &'a Expression) -> Result<Evaluated<'a>, Stop> {
@@ -289,17 +341,5 @@ impl<'a> Scope<'a> {
         Ok(outcome.result.map(Outcome).map_err(|error| {
             format!("expression '{}' resulted in error: {error}", expression.source)
         }))
-    }
-}
-
-/// What `authorizer.requestResource` asks about.
-fn resource_of(request: &Request<'_>) -> ResourceAttributes {
-    ResourceAttributes {
-        group: request.request_resource.group.to_owned(),
-        resource: request.request_resource.name.to_owned(),
-        subresource: request.sub_resource.to_owned(),
-        namespace: request.namespace.to_owned(),
-        name: request.name.to_owned(),
-        ..ResourceAttributes::default()
     }
 }

@@ -56,6 +56,7 @@ impl Draft {
             Spec::ValidatingBinding(spec) => check::validating_binding(spec),
             Spec::MutatingPolicy(spec) => check::mutating_policy(spec, compiler),
             Spec::MutatingBinding(spec) => check::mutating_binding(spec),
+            Spec::Unique(spec) => check::unique_policy(spec, compiler),
         });
         errors.into_iter().map(|error| self.problem(error)).collect()
     }
@@ -108,6 +109,7 @@ impl Reader {
             Kind::ValidatingAdmissionPolicyBinding => &shapes::VALIDATING_BINDING,
             Kind::MutatingAdmissionPolicy => &shapes::MUTATING_POLICY,
             Kind::MutatingAdmissionPolicyBinding => &shapes::MUTATING_BINDING,
+            Kind::UniquePolicy => &shapes::UNIQUE_POLICY,
         };
         let read = shape::read(shape, &root).and_then(|value| {
             document(tier, kind, &self.text.file, value)
@@ -141,22 +143,29 @@ fn classify(api_version: &str, kind: &str) -> Class {
         return Class::Many(None);
     }
     if let Some(tier) = tier {
-        if let Ok(kind) = Kind::from_str(kind) {
+        let known = |kind: &str| Kind::from_str(kind).ok().filter(|it| is_in(*it, tier));
+        if let Some(kind) = known(kind) {
             return Class::One(tier, kind);
         }
-        if let Some(Ok(kind)) = kind.strip_suffix("List").map(Kind::from_str) {
+        if let Some(kind) = kind.strip_suffix("List").and_then(known) {
             return Class::Many(Some((tier, kind)));
         }
     }
     Class::Unknown(Box::new(unknown_kind(api_version, kind, tier)))
 }
 
+/// Nothing of ours is in Kubernetes' group.
+fn is_in(kind: Kind, tier: Tier) -> bool {
+    tier == Tier::Extended || kind != Kind::UniquePolicy
+}
+
 fn unknown_kind(api_version: &str, kind: &str, tier: Option<Tier>) -> FieldError {
-    const KINDS: [&str; 4] = [
+    const KINDS: [&str; 5] = [
         "ValidatingAdmissionPolicy",
         "ValidatingAdmissionPolicyBinding",
         "MutatingAdmissionPolicy",
         "MutatingAdmissionPolicyBinding",
+        "UniquePolicy",
     ];
     let field = |name: &str| FieldPath::new(name);
     if kind.is_empty() {
@@ -167,7 +176,9 @@ fn unknown_kind(api_version: &str, kind: &str, tier: Option<Tier>) -> FieldError
     }
     let message =
         format!("no kind {} is registered for version {}", quoted(kind), quoted(api_version));
-    let (path, meant) = if tier.is_some() {
+    let (path, meant) = if kind == "UniquePolicy" {
+        (field("apiVersion"), Some(EXTENDED))
+    } else if tier.is_some() {
         (field("kind"), closest(kind, KINDS))
     } else if KINDS.contains(&kind) {
         let group = if api_version.starts_with("policies.") { EXTENDED } else { PORTABLE };
@@ -203,6 +214,11 @@ fn document(tier: Tier, kind: Kind, file: &str, mut value: Value) -> Result<Docu
             let mut spec: super::document::BindingSpec = part(&mut value, "spec")?;
             spec.fill_defaults();
             Spec::MutatingBinding(spec)
+        }
+        Kind::UniquePolicy => {
+            let mut spec: super::document::UniquePolicySpec = part(&mut value, "spec")?;
+            spec.fill_defaults();
+            Spec::Unique(spec)
         }
     };
     Ok(Document { tier, file: file.to_owned(), metadata, spec })
@@ -306,6 +322,10 @@ spec:
     #[case::version(
         "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingAdmissionPolicy\n",
         "did you mean \"admissionregistration.k8s.io/v1\"?"
+    )]
+    #[case::only_ours(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: UniquePolicy\n",
+        "did you mean \"policies.ironward.dev/v1\"?"
     )]
     fn a_wrong_kind_is_named_with_what_was_meant(#[case] content: &str, #[case] help: &str) {
         let (drafts, problems) = read("a.yaml", content);

@@ -1,12 +1,14 @@
 //! One invocation of a mutating policy: its conditions, and each of its mutations on the object as the
 //! one before left it.
 
+use std::{borrow::Cow, cell::OnceCell};
+
 use serde_json::Value;
 
 use super::{
     cel::{self, RUNTIME_BUDGET},
     compiled::Mutation,
-    conditions::{self, Conditions},
+    conditions::{self, Conditions, Memo},
     convert, defaults,
     engine::{Decisions, Expression, Inputs, Scope, Stop},
     facts::{Facts, Lookup, Question},
@@ -35,36 +37,38 @@ pub(crate) struct Invoked<'a> {
     pub variables: &'a RequestVariables,
 }
 
-/// `request`, which is the same for all policies, whatever they make of the object.
+/// `request`, which is the same for all policies, whatever they make of the object; made when a policy
+/// wants it.
+#[derive(Default)]
 pub(crate) struct RequestVariables {
     /// Conditions are shown the resource as it was asked for.
-    for_conditions: Value,
-    for_mutations: Value,
-}
-
-impl RequestVariables {
-    pub(crate) fn of(request: &Request<'_>) -> Self {
-        Self {
-            for_conditions: request.variable(request.request_resource),
-            for_mutations: request.variable(request.resource),
-        }
-    }
+    for_conditions: OnceCell<Value>,
+    for_mutations: OnceCell<Value>,
 }
 
 impl Invoked<'_> {
-    pub(crate) fn conditions(&self) -> Result<Conditions, Question> {
-        let decisions = Decisions(self.facts);
+    pub(crate) fn conditions(&self, memo: &Memo) -> Result<Conditions, Question> {
+        let policy = &self.invocation.policy.policy;
+        let decisions = Decisions { facts: self.facts, request: &self.request };
+        let shown = || self.request.variable(self.request.request_resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: Some(&self.variables.for_conditions),
+            variable: policy
+                .wants_request
+                .then(|| self.variables.for_conditions.get_or_init(shown)),
             params: self.invocation.param.as_deref(),
             namespace: None,
             authorizer: Some(&decisions),
         };
-        conditions::evaluate(&self.invocation.policy.policy, &inputs)
+        conditions::evaluate(policy, &inputs, memo)
     }
 
-    pub(crate) fn mutation(&self, mutation: &Mutation, object: &Value) -> Result<Value, Fault> {
+    /// The object as the mutation leaves it, borrowed if it leaves it as it is.
+    pub(crate) fn mutation<'o>(
+        &self,
+        mutation: &Mutation,
+        object: &'o Value,
+    ) -> Result<Cow<'o, Value>, Fault> {
         let kind = self.request.kind;
         let schema = self.schemas.kind(kind.group, kind.version, kind.name);
         let mut changed = match mutation {
@@ -78,21 +82,24 @@ impl Invoked<'_> {
                     configuration[key] = object.get(key).cloned().unwrap_or_default();
                 }
                 merge::apply(self.schemas, schema, object, &configuration)
+                    .map(Cow::Owned)
                     .map_err(|text| Fault::Error(format!("error applying patch: {text}")))?
             }
             Mutation::JsonPatch(expression) => {
                 let operations = self.evaluated(expression, convert::operations)?;
                 match json_patch::apply(object, &operations) {
                     Ok(changed) => with_kind(changed)?,
-                    Err(Failure::Test) => object.clone(),
+                    Err(Failure::Test) => Cow::Borrowed(object),
                     Err(Failure::Error(text)) => {
                         return Err(Fault::Error(format!("JSON Patch: {text}")));
                     }
                 }
             }
         };
-        if let Some(schema) = schema {
-            defaults::fill(&mut changed, &schema.defaults);
+        if let Some(schema) = schema
+            && defaults::lacks(&changed, &schema.defaults)
+        {
+            defaults::fill(changed.to_mut(), &schema.defaults);
         }
         Ok(changed)
     }
@@ -105,10 +112,11 @@ impl Invoked<'_> {
     ) -> Result<T, Fault> {
         let policy = &self.invocation.policy.policy;
         let namespace = self.namespace(expression)?;
-        let decisions = Decisions(self.facts);
+        let decisions = Decisions { facts: self.facts, request: &self.request };
+        let shown = || self.request.variable(self.request.resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: Some(&self.variables.for_mutations),
+            variable: policy.wants_request.then(|| self.variables.for_mutations.get_or_init(shown)),
             params: self.invocation.param.as_deref(),
             namespace: namespace.as_ref(),
             authorizer: Some(&decisions),
@@ -157,7 +165,7 @@ fn unpublished_scale() -> Fault {
 }
 
 /// A patch must leave something that can be read.
-fn with_kind(object: Value) -> Result<Value, Fault> {
+fn with_kind(object: Cow<'_, Value>) -> Result<Cow<'_, Value>, Fault> {
     let has = |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
     if has("kind") {
         return Ok(object);

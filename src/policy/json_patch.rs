@@ -4,6 +4,8 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "only objects and lists can be walked into")]
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 /// One operation, as a policy's expression gives it.
@@ -30,8 +32,14 @@ impl From<String> for Failure {
     }
 }
 
-/// The object with all operations applied, in order.
-pub(crate) fn apply(object: &Value, operations: &[Operation]) -> Result<Value, Failure> {
+/// The object with all operations applied, in order; itself if there are none.
+pub(crate) fn apply<'o>(
+    object: &'o Value,
+    operations: &[Operation],
+) -> Result<Cow<'o, Value>, Failure> {
+    if operations.is_empty() {
+        return Ok(Cow::Borrowed(object));
+    }
     let mut patched = object.clone();
     for operation in operations {
         match operation.op.as_str() {
@@ -44,7 +52,7 @@ pub(crate) fn apply(object: &Value, operations: &[Operation]) -> Result<Value, F
             other => return Err(format!("Unexpected kind: {other}").into()),
         }
     }
-    Ok(patched)
+    Ok(Cow::Owned(patched))
 }
 
 fn add(document: &mut Value, operation: &Operation) -> Result<(), String> {
@@ -314,7 +322,7 @@ mod tests {
 
     fn patched(object: &Value, operations: &Value) -> Result<Value, Failure> {
         let operations: Vec<_> = operations.as_array().unwrap().iter().map(operation).collect();
-        apply(object, &operations)
+        apply(object, &operations).map(Cow::into_owned)
     }
 
     #[rstest]

@@ -1,13 +1,13 @@
 //! Mutating policies on a request: each policy, binding and param sees the object as the one before
 //! left it; then, once, those that asked for it are invoked again.
 
-use std::{collections::HashSet, rc::Rc};
+use std::{borrow::Cow, collections::HashSet, rc::Rc};
 
 use serde_json::Value;
 
 use super::{
     compiled::MutatingPolicy,
-    conditions::Conditions,
+    conditions::{Conditions, Memo},
     convert,
     facts::{Facts, Question},
     invoke::{Fault, Invoked, RequestVariables},
@@ -96,14 +96,18 @@ pub(crate) fn mutate(
         // There is nothing to change, and not even the conditions are asked.
         return Ok(Mutated::default());
     }
+    let variables = RequestVariables::default();
+    let context = Context { policies, schemas, facts, variables: &variables };
     let mut reinvocation = Reinvocation::default();
-    let first = pass(policies, schemas, request, facts, &mut reinvocation, false)?;
-    let Some(object) = first.object.filter(|_| first.denials.is_empty()) else {
+    let first = context.pass(request, &mut reinvocation, false)?;
+    if !first.is_carried_out || !first.denials.is_empty() {
         return Ok(Mutated { object: None, denials: first.denials });
+    }
+    let again = first.object.as_ref().map_or(*request, |object| request.with_object(object));
+    let second = context.pass(&again, &mut reinvocation, true)?;
+    let Some(mut object) = second.object.or(first.object) else {
+        return Ok(Mutated { object: None, denials: second.denials });
     };
-    let second =
-        pass(policies, schemas, &request.with_object(&object), facts, &mut reinvocation, true)?;
-    let mut object = second.object.unwrap_or(object);
     settle(request.object, &mut object);
     let is_changed = request.object != Some(&object);
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
@@ -147,75 +151,98 @@ impl Reinvocation {
     }
 }
 
-/// Of one pass: the object if any mutation was carried out, changed or not.
+/// Of one pass.
 struct Passed {
+    /// The object, if it may be another.
     object: Option<Value>,
+    /// Whether any mutation was carried out, whatever it changed.
+    is_carried_out: bool,
     denials: Vec<MutationDenial>,
 }
 
-fn pass(
-    policies: &[&MutatingPolicy],
-    schemas: &Schemas,
-    request: &Request<'_>,
-    facts: &dyn Facts,
-    reinvocation: &mut Reinvocation,
-    is_again: bool,
-) -> Result<Passed, Vec<Question>> {
-    let mut plan = Plan { request, facts, denials: Vec::new(), questions: Vec::new() };
-    let invocations: Vec<_> = policies.iter().flat_map(|policy| plan.invocations(policy)).collect();
-    if !plan.questions.is_empty() {
-        return Err(plan.questions);
-    }
-    let mut denials = plan.denials;
-    let variables = RequestVariables::of(request);
-    // Shared, not copied: most policies leave the object as it is.
-    let mut current: Option<Rc<Value>> = None;
-    for invocation in &invocations {
-        let before = current.clone();
-        let seen = before.as_deref().map_or(*request, |object| request.with_object(object));
-        let invoked = Invoked { schemas, facts, invocation, request: seen, variables: &variables };
-        match invoked.conditions().map_err(|question| vec![question])? {
-            Conditions::Met => {}
-            Conditions::NotMet => continue,
-            Conditions::Failed(text) => {
-                denials.extend(invocation.denial(text, Reason::Invalid));
-                continue;
-            }
+/// What both passes go by.
+struct Context<'a> {
+    policies: &'a [&'a MutatingPolicy],
+    schemas: &'a Schemas,
+    facts: &'a dyn Facts,
+    variables: &'a RequestVariables,
+}
+
+impl Context<'_> {
+    fn pass(
+        &self,
+        request: &Request<'_>,
+        reinvocation: &mut Reinvocation,
+        is_again: bool,
+    ) -> Result<Passed, Vec<Question>> {
+        let Self { policies, schemas, facts, variables } = *self;
+        let mut plan = Plan { request, facts, denials: Vec::new(), questions: Vec::new() };
+        let invocations: Vec<_> =
+            policies.iter().flat_map(|policy| plan.invocations(policy)).collect();
+        if !plan.questions.is_empty() {
+            return Err(plan.questions);
         }
-        let key = invocation.key();
-        if is_again && !reinvocation.due.contains(&key) {
-            continue;
-        }
-        for mutation in &invocation.policy.mutations {
-            let Some(object) = current.as_deref().or(request.object) else { continue };
-            let request = request.with_object(object);
-            let invoked = Invoked { schemas, facts, invocation, request, variables: &variables };
-            match invoked.mutation(mutation, object) {
-                Ok(changed) => current = Some(Rc::new(changed)),
-                Err(Fault::Ask(question)) => return Err(vec![question]),
-                Err(Fault::Error(text)) => denials.extend(invocation.denial(text, Reason::Invalid)),
-                Err(Fault::Final(message, reason)) => {
-                    let denial =
-                        MutationDenial { is_final: true, ..invocation.always(message, reason) };
-                    return Ok(Passed { object: None, denials: vec![denial] });
+        let mut denials = plan.denials;
+        let mut is_carried_out = false;
+        // Shared, not copied: most policies leave the object as it is.
+        let mut current: Option<Rc<Value>> = None;
+        // Holds for the object as it is.
+        let mut conditions = Memo::default();
+        for invocation in &invocations {
+            let before = current.clone();
+            let seen = before.as_deref().map_or(*request, |object| request.with_object(object));
+            let invoked = Invoked { schemas, facts, invocation, request: seen, variables };
+            match invoked.conditions(&conditions).map_err(|question| vec![question])? {
+                Conditions::Met => {}
+                Conditions::NotMet => continue,
+                Conditions::Failed(text) => {
+                    denials.extend(invocation.denial(text, Reason::Invalid));
+                    continue;
                 }
             }
+            if is_again && !reinvocation.due.contains(&invocation.key()) {
+                continue;
+            }
+            for mutation in &invocation.policy.mutations {
+                let Some(object) = current.as_deref().or(request.object) else { continue };
+                let request = request.with_object(object);
+                let invoked = Invoked { schemas, facts, invocation, request, variables };
+                let changed = match invoked.mutation(mutation, object) {
+                    Ok(Cow::Borrowed(_)) => None,
+                    Ok(Cow::Owned(changed)) => Some(Rc::new(changed)),
+                    Err(Fault::Ask(question)) => return Err(vec![question]),
+                    Err(Fault::Error(text)) => {
+                        denials.extend(invocation.denial(text, Reason::Invalid));
+                        continue;
+                    }
+                    Err(Fault::Final(message, reason)) => {
+                        let denial =
+                            MutationDenial { is_final: true, ..invocation.always(message, reason) };
+                        return Ok(Passed { object: None, is_carried_out, denials: vec![denial] });
+                    }
+                };
+                is_carried_out = true;
+                if changed.is_some() {
+                    conditions = Memo::default();
+                    current = changed;
+                }
+            }
+            let is_same = match (&current, &before) {
+                (Some(current), Some(before)) => Rc::ptr_eq(current, before) || current == before,
+                (None, None) => true,
+                _ => false,
+            };
+            if !is_same && current.as_deref() != before.as_deref().or(request.object) {
+                reinvocation.changed();
+            }
+            if invocation.policy.reinvoked {
+                reinvocation.invoked.insert(invocation.key());
+            }
         }
-        let is_same = match (&current, &before) {
-            (Some(current), Some(before)) => Rc::ptr_eq(current, before) || current == before,
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same && current.as_deref() != before.as_deref().or(request.object) {
+        // Whatever was carried out counts as a change in the end.
+        if is_carried_out {
             reinvocation.changed();
         }
-        if invocation.policy.reinvoked {
-            reinvocation.invoked.insert(key);
-        }
+        Ok(Passed { object: current.map(Rc::unwrap_or_clone), is_carried_out, denials })
     }
-    // Whatever was carried out counts as a change in the end.
-    if current.is_some() {
-        reinvocation.changed();
-    }
-    Ok(Passed { object: current.map(Rc::unwrap_or_clone), denials })
 }

@@ -22,6 +22,20 @@ pub struct Problem {
     pub suggestion: Option<String>,
 }
 
+impl Problem {
+    /// One that no file is to blame for.
+    pub(crate) fn of_all_files(message: String) -> Self {
+        Self {
+            file: String::new(),
+            place: Place { line: 1, column: 1, offset: 0 },
+            field: String::new(),
+            message,
+            excerpt: String::new(),
+            suggestion: None,
+        }
+    }
+}
+
 /// A problem of a document whose file is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldError {

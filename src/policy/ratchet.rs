@@ -4,7 +4,7 @@
 
 use super::{
     compiled::ValidatingPolicy,
-    conditions::{self, Conditions},
+    conditions::{self, Conditions, Memo},
     decide::{self, Decision},
     document::Metadata,
     engine::Inputs,
@@ -63,7 +63,7 @@ fn before(
     inputs: &Inputs<'_>,
     for_conditions: &Inputs<'_>,
 ) -> Result<Before, Question> {
-    match conditions::evaluate(&policy.policy, for_conditions)? {
+    match conditions::evaluate(&policy.policy, for_conditions, &Memo::default())? {
         Conditions::Met => {}
         Conditions::NotMet => return Ok(Before::Decided(Vec::new())),
         Conditions::Failed(_) => return Ok(Before::Unclear),

@@ -93,7 +93,7 @@ impl Reads {
 }
 
 /// Whether it is a field of something.
-fn is_selected(tokens: &[Token], index: usize) -> bool {
+pub(super) fn is_selected(tokens: &[Token], index: usize) -> bool {
     let before =
         |back: usize| index.checked_sub(back).and_then(|at| tokens.get(at)).map(|it| it.kind);
     before(1) == Some(Tok::Dot) || (before(1) == Some(Tok::Question) && before(2) == Some(Tok::Dot))
@@ -107,7 +107,7 @@ fn is_asked_for(tokens: &[Token], index: usize) -> bool {
 }
 
 /// The field that is selected from what stands there, by `.field` or `.?field`, and where its name is.
-fn selected(tokens: &[Token], index: usize) -> Option<(&str, usize)> {
+pub(super) fn selected(tokens: &[Token], index: usize) -> Option<(&str, usize)> {
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
     if kind(index + 1) != Some(Tok::Dot) {
         return None;
@@ -135,6 +135,13 @@ fn expressions(document: &Document) -> Vec<&str> {
                 let patches = [&mutation.apply_configuration, &mutation.json_patch];
                 found.extend(patches.into_iter().flatten().map(|it| it.expression.as_str()));
             }
+            found
+        }
+        // `reported` is asked of objects that are stored, never of one that is being written.
+        Spec::Unique(spec) => {
+            let mut found = conditions(&spec.match_conditions);
+            found.extend(variables(&spec.variables));
+            found.extend([&*spec.key, &*spec.message_expression]);
             found
         }
         Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => Vec::new(),

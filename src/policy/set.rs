@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    cel::Extension,
+    cel::{Extension, on_large_stack},
     compiled::{self, Binding, Bindings, MutatingPolicy, ValidatingPolicy},
+    conditions::Numbering,
     directory::{Directory, File},
     document::{Document, Kind, MatchCondition, MatchResources, ParamKind, Spec, Tier},
     engine::Compiler,
@@ -15,6 +16,7 @@ use super::{
     problem::Problem,
     reads::Reads,
     request::Request,
+    unique::UniquePolicy,
     validate,
     verdict::Verdict,
 };
@@ -24,6 +26,7 @@ use super::{
 pub struct PolicySet {
     validating: Vec<ValidatingPolicy>,
     mutating: Vec<MutatingPolicy>,
+    unique: Vec<UniquePolicy>,
     documents: Vec<Document>,
     reads: Reads,
 }
@@ -42,7 +45,9 @@ pub enum Concerned {
 }
 
 impl Concerned {
-    fn includes(self, fails: bool) -> bool {
+    /// Whether those are asked that refuse what they cannot judge, or those that do not.
+    #[must_use]
+    pub fn includes(self, fails: bool) -> bool {
         match self {
             Self::All => true,
             Self::Failing => fails,
@@ -84,6 +89,14 @@ impl PolicySet {
         directory: &Directory<'_>,
         extensions: &[Arc<Extension>],
     ) -> Result<Self, Vec<Problem>> {
+        on_large_stack(|| Self::compile_here(directory, extensions))
+            .unwrap_or_else(|text| Err(vec![Problem::of_all_files(text)]))
+    }
+
+    fn compile_here(
+        directory: &Directory<'_>,
+        extensions: &[Arc<Extension>],
+    ) -> Result<Self, Vec<Problem>> {
         let (drafts, mut problems) = directory.read();
         let mut policies = Vec::new();
         let mut bindings: BTreeMap<Kind, Bindings> = BTreeMap::new();
@@ -92,7 +105,7 @@ impl PolicySet {
             let mut compiler = compiler(document, extensions);
             problems.extend(draft.check(&mut compiler));
             match &document.spec {
-                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) => {
+                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) | Spec::Unique(_) => {
                     policies.push((document, compiler.finish()));
                 }
                 Spec::ValidatingBinding(spec) | Spec::MutatingBinding(spec) => bindings
@@ -108,17 +121,25 @@ impl PolicySet {
             return Err(problems);
         }
         let mut set = Self::default();
+        let mut numbering = Numbering::default();
         for (document, compiled) in policies {
             let mut bound = |kind| {
                 let of_kind: Option<&mut Bindings> = bindings.get_mut(&kind);
                 of_kind.and_then(|it| it.remove(&document.metadata.name)).unwrap_or_default()
             };
-            if let Spec::ValidatingPolicy(_) = &document.spec {
+            if let Spec::Unique(spec) = &document.spec {
+                set.unique.extend(UniquePolicy::new(document, spec, compiled));
+            } else if let Spec::ValidatingPolicy(_) = &document.spec {
                 let bound = bound(Kind::ValidatingAdmissionPolicyBinding);
-                set.validating.extend(compiled::validating(document, compiled, bound));
+                set.validating.extend(compiled::validating(
+                    document,
+                    compiled,
+                    bound,
+                    &mut numbering,
+                ));
             } else {
                 let bound = bound(Kind::MutatingAdmissionPolicyBinding);
-                set.mutating.extend(compiled::mutating(document, compiled, bound));
+                set.mutating.extend(compiled::mutating(document, compiled, bound, &mut numbering));
             }
         }
         set.documents = drafts.into_iter().map(|draft| draft.document).collect();
@@ -193,6 +214,12 @@ impl PolicySet {
         &self.mutating
     }
 
+    /// The policies that let no two objects have the same key, by name.
+    #[must_use]
+    pub fn unique(&self) -> &[UniquePolicy] {
+        &self.unique
+    }
+
     /// What its policies read of objects.
     #[must_use]
     pub fn reads(&self) -> &Reads {
@@ -208,7 +235,10 @@ impl PolicySet {
     /// The policies among them, without their bindings.
     pub fn policies(&self) -> impl Iterator<Item = &Document> {
         self.documents.iter().filter(|document| {
-            matches!(document.spec, Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_))
+            matches!(
+                document.spec,
+                Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) | Spec::Unique(_)
+            )
         })
     }
 
@@ -217,14 +247,16 @@ impl PolicySet {
         self.documents.iter().filter_map(|document| match &document.spec {
             Spec::ValidatingPolicy(spec) => spec.param_kind.as_ref(),
             Spec::MutatingPolicy(spec) => spec.param_kind.as_ref(),
-            Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => None,
+            Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) | Spec::Unique(_) => None,
         })
     }
 
-    /// What is matched: one rule for each binding of each policy. A policy without one is inert.
+    /// What is matched: one rule for each binding of each policy. A policy without one is inert, but for
+    /// one of a kind that needs none.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         self.documents.iter().flat_map(|policy| {
-            self.documents.iter().filter_map(move |binding| rule(policy, binding))
+            let bound = self.documents.iter().filter_map(move |binding| rule(policy, binding));
+            bound.chain(unique_rule(policy))
         })
     }
 }
@@ -233,9 +265,27 @@ fn compiler(document: &Document, extensions: &[Arc<Extension>]) -> Compiler {
     let (has_params, has_variables) = match &document.spec {
         Spec::ValidatingPolicy(spec) => (spec.param_kind.is_some(), !spec.variables.is_empty()),
         Spec::MutatingPolicy(spec) => (spec.param_kind.is_some(), true),
+        Spec::Unique(_) => (false, true),
         Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => (false, false),
     };
     Compiler::new(document.tier, extensions, has_params, has_variables)
+}
+
+/// A UniquePolicy is its own binding, and denies.
+fn unique_rule(policy: &Document) -> Option<Rule<'_>> {
+    let Spec::Unique(spec) = &policy.spec else { return None };
+    Some(Rule {
+        kind: policy.kind(),
+        policy: &policy.metadata.name,
+        binding: &policy.metadata.name,
+        tier: policy.tier,
+        fails: spec.failure_policy.as_deref() != Some("Ignore"),
+        denies: true,
+        reinvoked: false,
+        constraints: spec.match_constraints.as_ref()?,
+        resources: None,
+        conditions: &spec.match_conditions,
+    })
 }
 
 fn rule<'a>(policy: &'a Document, binding: &'a Document) -> Option<Rule<'a>> {

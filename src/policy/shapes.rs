@@ -188,6 +188,31 @@ static MUTATING_BINDING_SPEC: Struct = Struct {
     ],
 };
 
+/// Ours; the rest is Kubernetes'.
+static UNIQUE_SPEC: Struct = Struct {
+    go: "UniquePolicySpec",
+    fields: &[
+        field("matchConstraints", Shape::Struct(&MATCH)),
+        FAILURE_POLICY,
+        CONDITIONS,
+        VARIABLES,
+        field("key", TEXT),
+        field("reported", TEXT),
+        field("message", TEXT),
+        field("messageExpression", TEXT),
+    ],
+};
+
+pub(crate) static UNIQUE_POLICY: Struct = Struct {
+    go: "UniquePolicy",
+    fields: &[
+        field("apiVersion", TEXT),
+        field("kind", TEXT),
+        field("metadata", Shape::Struct(&METADATA)),
+        field("spec", Shape::Struct(&UNIQUE_SPEC)),
+    ],
+};
+
 pub(crate) static VALIDATING_POLICY: Struct = Struct {
     go: "ValidatingAdmissionPolicy",
     fields: &[

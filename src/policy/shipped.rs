@@ -67,4 +67,6 @@ const FILES: &[File<'static>] = files![
     "template-changed-in-place.yaml",
     "template-node-reuse-cleaning.yaml",
     "template-node-reuse-default.yaml",
+    "unique-bmc-endpoint.yaml",
+    "unique-boot-mac.yaml",
 ];

@@ -20,29 +20,57 @@ pub struct UnknownField {
     pub suggestion: Option<String>,
 }
 
-/// Schemas of our kinds, by `apiVersion` and kind. Made once: deriving them takes milliseconds.
-static SCHEMAS: LazyLock<BTreeMap<(String, String), JSONSchemaProps>> = LazyLock::new(|| {
+/// Our kinds, by `apiVersion` and kind. Made once: deriving them takes milliseconds.
+static KINDS: LazyLock<BTreeMap<(String, String), Fields>> = LazyLock::new(|| {
     let of_crd = |crd: CustomResourceDefinition| {
         let (group, kind) = (crd.spec.group, crd.spec.names.kind);
         crd.spec.versions.into_iter().filter_map(move |version| {
             let schema = version.schema?.open_api_v3_schema?;
-            Some(((format!("{group}/{}", version.name), kind.clone()), schema))
+            Some(((format!("{group}/{}", version.name), kind.clone()), Fields::of(schema)))
         })
     };
     api::crds().into_iter().flat_map(of_crd).collect()
 });
+
+/// What a schema says of which fields there are: a small part of it, kept in a small part of its memory.
+enum Fields {
+    /// These and no others, by name.
+    Named(Vec<(Box<str>, Self)>),
+    /// Any, each of this kind.
+    Each(Box<Self>),
+    /// A list, each of this kind.
+    List(Box<Self>),
+    /// Whatever it holds is its own business, as with metadata.
+    Any,
+}
+
+impl Fields {
+    fn of(schema: JSONSchemaProps) -> Self {
+        if let Some(properties) = schema.properties {
+            let named = properties.into_iter();
+            return Self::Named(named.map(|(name, it)| (name.into(), Self::of(it))).collect());
+        }
+        match (schema.additional_properties, schema.items) {
+            (Some(JSONSchemaPropsOrBool::Schema(each)), _) => Self::Each(Box::new(Self::of(*each))),
+            (_, Some(JSONSchemaPropsOrArray::Schema(each))) => {
+                Self::List(Box::new(Self::of(*each)))
+            }
+            _ => Self::Any,
+        }
+    }
+}
 
 /// The fields of an object that its kind does not have; none if the kind is not one of ours.
 #[must_use]
 pub fn unknown_fields(object: &Value) -> Vec<UnknownField> {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let mut found = Vec::new();
-    if let Some(schema) = SCHEMAS.get(&(text("apiVersion"), text("kind"))) {
+    if let Some(fields) = KINDS.get(&(text("apiVersion"), text("kind"))) {
         // What was reported, not written, is nobody's typo.
         for (key, value) in
             object.as_object().into_iter().flatten().filter(|(key, _)| *key != "status")
         {
-            field(&Place::Root, key, value, schema, &mut found);
+            field(&Place::Root, key, value, fields, &mut found);
         }
     }
     found
@@ -65,21 +93,22 @@ impl Place<'_> {
     }
 }
 
-fn walk(place: &Place<'_>, value: &Value, schema: &JSONSchemaProps, found: &mut Vec<UnknownField>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                field(place, key, value, schema, found);
+fn walk(place: &Place<'_>, value: &Value, known: &Fields, found: &mut Vec<UnknownField>) {
+    match (value, known) {
+        (Value::Object(entries), _) => {
+            for (key, value) in entries {
+                field(place, key, value, known, found);
             }
         }
-        Value::Array(items) => {
-            if let Some(JSONSchemaPropsOrArray::Schema(schema)) = &schema.items {
-                for (index, item) in items.iter().enumerate() {
-                    walk(&Place::Item(place, index), item, schema, found);
-                }
+        (Value::Array(items), Fields::List(known)) => {
+            for (index, item) in items.iter().enumerate() {
+                walk(&Place::Item(place, index), item, known, found);
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        (
+            Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_),
+            _,
+        ) => {}
     }
 }
 
@@ -87,23 +116,23 @@ fn field(
     parent: &Place<'_>,
     key: &str,
     value: &Value,
-    schema: &JSONSchemaProps,
+    known: &Fields,
     found: &mut Vec<UnknownField>,
 ) {
     let place = Place::Field(parent, key);
-    match (&schema.properties, &schema.additional_properties) {
-        (Some(properties), _) => match properties.get(key) {
-            Some(schema) => walk(&place, value, schema, found),
-            None if matches!(parent, Place::Root)
-                && ["apiVersion", "kind", "metadata"].contains(&key) => {}
-            None => found.push(UnknownField {
+    match known {
+        Fields::Named(fields) => match fields.binary_search_by(|(name, _)| (**name).cmp(key)) {
+            Ok(index) => walk(&place, value, &fields[index].1, found),
+            Err(_)
+                if matches!(parent, Place::Root)
+                    && ["apiVersion", "kind", "metadata"].contains(&key) => {}
+            Err(_) => found.push(UnknownField {
                 path: place.path(),
-                suggestion: closest(key, properties.keys().map(String::as_str)).map(str::to_owned),
+                suggestion: closest(key, fields.iter().map(|(name, _)| &**name)).map(str::to_owned),
             }),
         },
-        (None, Some(JSONSchemaPropsOrBool::Schema(schema))) => walk(&place, value, schema, found),
-        // Whatever it holds is its own business, as with metadata.
-        (None, _) => {}
+        Fields::Each(known) => walk(&place, value, known, found),
+        Fields::List(_) | Fields::Any => {}
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     compiled::{Binding, Policy, ValidatingPolicy},
-    conditions::{self, Conditions},
+    conditions::{self, Conditions, Memo},
     decide::{self, Annotation, Decided},
     engine::{Decisions, Inputs},
     facts::{Facts, Lookup, Question},
@@ -29,6 +29,7 @@ pub(crate) fn validate<'p>(
         facts,
         variable: OnceCell::new(),
         condition_variable: OnceCell::new(),
+        conditions: Memo::default(),
         verdict: Verdict::default(),
         questions: Vec::new(),
     };
@@ -45,6 +46,7 @@ struct Run<'a> {
     variable: OnceCell<Value>,
     /// Conditions are shown the resource as it was asked for.
     condition_variable: OnceCell<Value>,
+    conditions: Memo,
     verdict: Verdict,
     questions: Vec<Question>,
 }
@@ -142,9 +144,9 @@ impl<'a> Run<'a> {
     ) -> Result<Decided, Question> {
         let definition = &policy.policy;
         let shown = namespace.map(namespace_variable);
-        let decisions = Decisions(self.facts);
         let request = self.request;
-        let wants_request = policy.wants_request;
+        let decisions = Decisions { facts: self.facts, request };
+        let wants_request = definition.wants_request;
         let variable =
             wants_request.then(|| self.variable.get_or_init(|| request.variable(request.resource)));
         let inputs = Inputs {
@@ -159,7 +161,7 @@ impl<'a> Run<'a> {
             self.condition_variable.get_or_init(|| request.variable(request.request_resource))
         });
         let for_conditions = Inputs { variable: as_asked.or(variable), ..inputs };
-        match conditions::evaluate(definition, &for_conditions)? {
+        match conditions::evaluate(definition, &for_conditions, &self.conditions)? {
             Conditions::Met => {}
             Conditions::NotMet => return Ok(Decided::default()),
             Conditions::Failed(text) => return Ok(Decided::failed(definition, text)),

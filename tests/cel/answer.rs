@@ -197,7 +197,8 @@ pub fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
     };
     out.insert("staticType".to_owned(), json!(program.result_type().to_string()));
 
-    let table = Table(vector.get("authorizer").unwrap_or(&fixture.authorizer));
+    let rules = vector.get("authorizer").unwrap_or(&fixture.authorizer);
+    let table = Table { rules, resource: &fixture.resource };
     let mut bindings = Bindings::new().request(&fixture.request).params(&fixture.params);
     bindings = bindings.object(&fixture.object).old_object(&fixture.old_object);
     match place.namespace {
@@ -206,7 +207,7 @@ pub fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
         None => {}
     }
     if place.authorizer_bound {
-        bindings = bindings.authorizer(&table, fixture.resource.clone());
+        bindings = bindings.authorizer(&table);
     }
     for (name, program) in &programs {
         bindings = match program {
@@ -234,12 +235,15 @@ pub fn answer(vector: &Json, fixtures: &Fixtures) -> Json {
 }
 
 /// The oracle's stub authorizer: the first rule that fits decides, in the order fail, deny, allow.
-struct Table<'a>(&'a Json);
+struct Table<'a> {
+    rules: &'a Json,
+    resource: &'a ResourceAttributes,
+}
 
 impl Authorizer for Table<'_> {
     fn decide(&self, question: &Question) -> Answer {
         for part in ["fail", "deny", "allow"] {
-            for rule in self.0[part].as_array().into_iter().flatten() {
+            for rule in self.rules[part].as_array().into_iter().flatten() {
                 if fits(rule, question) {
                     let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
                     return Answer::Known(Decision {
@@ -253,6 +257,10 @@ impl Authorizer for Table<'_> {
         }
         let (allowed, denied) = (false, false);
         Answer::Known(Decision { allowed, denied, reason: String::new(), error: None })
+    }
+
+    fn request_resource(&self) -> ResourceAttributes {
+        self.resource.clone()
     }
 }
 

@@ -3,7 +3,7 @@
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
-    ironward::{Ironward, Options},
+    ironward::{Ironward, NOTHING_IS_UNIQUE, Options},
     kubectl::Kubectl,
 };
 use std::{
@@ -43,6 +43,8 @@ impl Stage {
         cluster::install_kinds(&plane).unwrap();
         let policies = plane.dir().join("policies");
         fs::create_dir(&policies).unwrap();
+        // Each test has the same host in a namespace of its own.
+        write(&policies, "unique.yaml", NOTHING_IS_UNIQUE);
         let options = Options { policy_dir: Some(policies.clone()), ..Options::default() };
         let ironward = Ironward::start_with(&plane, &options).unwrap();
         ironward.wait_until_ready().unwrap();

@@ -32,6 +32,7 @@ use super::{
     sources::Sources,
 };
 use crate::{
+    adapters::uniqueness::Guard,
     admission::{Phase, Response, Review, Webhook},
     policy::{KnownFacts, Schemas},
 };
@@ -46,6 +47,9 @@ const UNIT: usize = 1 << 10;
 pub const TIMEOUT_SECONDS: u8 = 5;
 /// Before the API server gives up, so that the user is told why.
 const DEADLINE: Duration = Duration::from_millis(4500);
+/// How many questions one connection carries at a time. The API server opens another when it has more, and the
+/// Service sends that to another replica: one connection for all would leave the others idle.
+const ON_ONE_CONNECTION: u32 = 16;
 /// How long answers under way have after we were told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -61,6 +65,8 @@ pub struct Desk {
     pub own_name: Option<String>,
     /// What is counted.
     pub metrics: Metrics,
+    /// What must not be had twice.
+    pub uniqueness: Guard,
     bodies: Semaphore,
 }
 
@@ -73,9 +79,10 @@ impl Desk {
         sources: Sources,
         own_name: Option<String>,
         metrics: Metrics,
+        uniqueness: Guard,
     ) -> Self {
         let bodies = Semaphore::new(ALL_BODIES / UNIT);
-        Self { policies, schemas, sources, own_name, metrics, bodies }
+        Self { policies, schemas, sources, own_name, metrics, uniqueness, bodies }
     }
 }
 
@@ -119,11 +126,9 @@ pub async fn serve(
     // Without NoDelay, answers on one connection wait for each other's acknowledgement.
     let acceptor = RustlsAcceptor::new(certificate).acceptor(NoDelayAcceptor::new());
     let answering = async {
-        axum_server::from_tcp(listener)?
-            .acceptor(acceptor)
-            .handle(handle)
-            .serve(router(desk).into_make_service())
-            .await
+        let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
+        server.http_builder().http2().max_concurrent_streams(ON_ONE_CONNECTION);
+        server.serve(router(desk).into_make_service()).await
     };
     tokio::select! {
         ended = answering => if let Err(error) = ended {
@@ -195,9 +200,18 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     let evaluate = |known: &KnownFacts| {
         webhook.answer(&policies, &schemas, own_name, &review, &request, known)
     };
-    let response = desk.sources.settle(&request, evaluate).await.map_err(|error| {
+    let not_now = |error: anyhow::Error| {
         Failure(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}; try again"))
-    })?;
+    };
+    let mut response = desk.sources.settle(&request, evaluate).await.map_err(not_now)?;
+    // Last, for a claim is a write: nothing is claimed for what is refused anyway.
+    if webhook.phase == Phase::Validate && response.allowed {
+        let denials = desk.uniqueness.admit(&policies, webhook.concerned, &request).await;
+        let denials = denials.map_err(not_now)?;
+        if !denials.is_empty() {
+            response = Webhook::taken(&review, &request, response, denials);
+        }
+    }
     note(webhook.phase, desk, &review, &response);
     Ok(response)
 }

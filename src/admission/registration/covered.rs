@@ -71,7 +71,7 @@ pub fn needs_discovery(policies: &PolicySet) -> bool {
 /// The resources whose objects validating policies judge, each in one version.
 #[must_use]
 pub fn audited(policies: &PolicySet, resources: &[Resource]) -> Vec<Resource> {
-    let validating = policies.rules().filter(|rule| rule.kind == Kind::ValidatingAdmissionPolicy);
+    let validating = policies.rules().filter(|rule| rule.kind != Kind::MutatingAdmissionPolicy);
     let mut found: BTreeMap<(String, String), String> = BTreeMap::new();
     for rule in validating {
         for it in covered(&rule, resources) {

@@ -98,12 +98,10 @@ fn webhooks<'a>(
     resources: &[Resource],
     phase: Phase,
 ) -> BTreeMap<Key, Vec<Member<'a>>> {
-    let wanted = match phase {
-        Phase::Mutate => Kind::MutatingAdmissionPolicy,
-        Phase::Validate => Kind::ValidatingAdmissionPolicy,
-    };
+    let is_mutating = |rule: &Rule<'_>| rule.kind == Kind::MutatingAdmissionPolicy;
+    let is_wanted = |rule: &Rule<'_>| is_mutating(rule) == (phase == Phase::Mutate);
     let mut webhooks: BTreeMap<Key, Vec<Member<'a>>> = BTreeMap::new();
-    for rule in policies.rules().filter(|rule| rule.kind == wanted) {
+    for rule in policies.rules().filter(is_wanted) {
         let mut by_key: BTreeMap<Key, Vec<Covered>> = BTreeMap::new();
         for covered in covered::covered(&rule, resources) {
             let key = Key {
@@ -195,7 +193,12 @@ fn entry(
         match_policy: if rules.iter().all(is_exact) { "Exact" } else { "Equivalent" },
         namespace_selector: namespaces,
         object_selector: objects,
-        side_effects: "None",
+        // A claim is one, and is left alone on a dry run.
+        side_effects: if rules.iter().any(|rule| rule.kind == Kind::UniquePolicy) {
+            "NoneOnDryRun"
+        } else {
+            "None"
+        },
         timeout_seconds: registration.timeout_seconds,
         admission_review_versions: ["v1"],
         match_conditions: conditions,

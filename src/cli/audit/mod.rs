@@ -82,6 +82,7 @@ async fn look(arguments: &Args, policies: &PolicySet, client: Client) -> Result<
     let mut report = Report { policies: policies.policies().count(), ..Report::default() };
     let sources = Sources::new(client.clone());
     let progress = Progress::new();
+    let mut duplicates = audit::Duplicates::default();
     for wanted in admission::audited(policies, &known) {
         let name = if wanted.group.is_empty() {
             wanted.name.clone()
@@ -102,6 +103,7 @@ async fn look(arguments: &Args, policies: &PolicySet, client: Client) -> Result<
         while let Some(objects) = pages.next().await? {
             for object in objects {
                 let subject = audit::subject(kind, &object);
+                duplicates.see(policies, kind, &object);
                 let raw = audit::request(kind, object);
                 let request = Request::from_json(&raw)?;
                 let verdict = sources
@@ -116,6 +118,7 @@ async fn look(arguments: &Args, policies: &PolicySet, client: Client) -> Result<
             progress.say(&name, report.objects);
         }
     }
+    report.findings.extend(duplicates.findings(policies));
     report.findings.sort();
     Ok(report)
 }

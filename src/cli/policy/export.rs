@@ -19,6 +19,8 @@ pub struct Args {
     pub policies: PolicyDir,
 }
 
+const NOT_IN_KUBERNETES: &str = " (Kubernetes has no such kind: its policies see one object, not whether another has the same key)";
+
 /// Why nothing was exported.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -38,7 +40,8 @@ pub fn run(args: &Args, out: impl Write) -> Result<(), Error> {
         let count = counted(exported.left_out.len(), "document");
         let _ = writeln!(text, "# Left out, because only Ironward can run them: {count}.");
         for (kind, name) in &exported.left_out {
-            let _ = writeln!(text, "# - {kind} {name}");
+            let reason = if kind == "UniquePolicy" { NOT_IN_KUBERNETES } else { "" };
+            let _ = writeln!(text, "# - {kind} {name}{reason}");
         }
     }
     for document in &exported.documents {

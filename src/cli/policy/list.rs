@@ -58,7 +58,7 @@ pub enum Error {
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     name: String,
-    /// Validating or mutating.
+    /// Validating, mutating or unique.
     kind: &'static str,
     tier: &'static str,
     /// `shipped`, `user`, `replaced`, or `shipped, rebound`.
@@ -103,16 +103,18 @@ fn row(set: &PolicySet, embedded: &PolicySet, policy: &Document) -> Option<Row> 
     let constraints = match &policy.spec {
         Spec::ValidatingPolicy(spec) => spec.match_constraints.as_ref(),
         Spec::MutatingPolicy(spec) => spec.match_constraints.as_ref(),
+        Spec::Unique(spec) => spec.match_constraints.as_ref(),
         Spec::ValidatingBinding(_) | Spec::MutatingBinding(_) => return None,
     };
-    let is_mutating = policy.kind() == Kind::MutatingAdmissionPolicy;
     let bindings: Vec<&Document> =
         set.documents().iter().filter(|binding| is_bound(policy, binding)).collect();
     let actions = bindings.iter().flat_map(|binding| match &binding.spec {
         Spec::ValidatingBinding(spec) => spec.validation_actions.clone(),
         Spec::MutatingBinding(_) => vec!["Change".to_owned()],
-        Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) => Vec::new(),
+        Spec::ValidatingPolicy(_) | Spec::MutatingPolicy(_) | Spec::Unique(_) => Vec::new(),
     });
+    // What is unique needs no binding.
+    let own = (policy.kind() == Kind::UniquePolicy).then(|| "Deny".to_owned());
     let matches = constraints
         .iter()
         .flat_map(|constraints| &constraints.resource_rules)
@@ -135,14 +137,20 @@ fn row(set: &PolicySet, embedded: &PolicySet, policy: &Document) -> Option<Row> 
     let description = policy.metadata.annotations.get("kubernetes.io/description");
     Some(Row {
         name: policy.metadata.name.clone(),
-        kind: if is_mutating { "mutating" } else { "validating" },
+        kind: match policy.kind() {
+            Kind::MutatingAdmissionPolicy => "mutating",
+            Kind::UniquePolicy => "unique",
+            Kind::ValidatingAdmissionPolicy
+            | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingAdmissionPolicyBinding => "validating",
+        },
         tier: match policy.tier {
             Tier::Portable => "portable",
             Tier::Extended => "extended",
         },
         from,
         file: policy.file.clone(),
-        actions: actions.collect(),
+        actions: actions.chain(own).collect(),
         matches,
         description: description.cloned().unwrap_or_default(),
     })

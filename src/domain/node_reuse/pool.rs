@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::domain::{
-    kubernetes_name::{MAX_LABEL_VALUE, is_label_value},
+    kubernetes_name::{CUT, label_value},
     text::Excerpt,
 };
 
@@ -17,13 +16,6 @@ pub const LABEL: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 const CONTROL_PLANE: &str = "cp-";
 const CONTROL_PLANE_ONCE: &str = "kcp-";
 const MACHINE_DEPLOYMENT: &str = "md-";
-
-/// Between the start of a name that does not fit and its hash. Labels may have it and names of
-/// objects may not, so that what was shortened can never be mistaken for a name.
-const CUT: char = '_';
-
-/// Of the hash, as many hexadecimal digits as make an accident unthinkable.
-const HASH_DIGITS: usize = 10;
 
 /// The machines that share their hosts. Both are known by the name of the object that owns them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -64,8 +56,7 @@ impl Pool {
             Self::ControlPlane(name) => (CONTROL_PLANE, name),
             Self::MachineDeployment(name) => (MACHINE_DEPLOYMENT, name),
         };
-        let whole = format!("{prefix}{name}");
-        if is_label_value(&whole) { whole } else { shortened(&whole) }
+        label_value(&format!("{prefix}{name}"))
     }
 
     /// Whether a host with this value of [`LABEL`] is reserved for this pool. Also the older
@@ -78,16 +69,6 @@ impl Pool {
         };
         is_older_spelling || value == self.label_value()
     }
-}
-
-fn shortened(whole: &str) -> String {
-    let room = MAX_LABEL_VALUE - HASH_DIGITS - CUT.len_utf8();
-    let is_legal = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let start = whole.chars().filter(is_legal).take(room);
-    let hash = Sha256::digest(whole);
-    let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let digits = nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16));
-    start.chain([CUT]).chain(digits.take(HASH_DIGITS)).collect()
 }
 
 /// Reads a label's value, where it tells the name.
@@ -111,7 +92,7 @@ impl FromStr for Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::testing::hostile;
+    use crate::domain::{kubernetes_name::is_label_value, testing::hostile};
     use proptest::prelude::*;
     use rstest::rstest;
 

@@ -82,4 +82,7 @@ pub enum Answer {
 pub trait Authorizer {
     /// Looks up a decision; never waits.
     fn decide(&self, question: &Question) -> Answer;
+
+    /// What `authorizer.requestResource` is about. Asked only if an expression names it.
+    fn request_resource(&self) -> ResourceAttributes;
 }

@@ -1,17 +1,8 @@
 //! What an evaluation is given: the request's objects, borrowed, and the policy's variables.
 
-use super::{
-    authorizer::{Authorizer, ResourceAttributes},
-    error::Error,
-    library,
-    program::Program,
-    value::Value,
-};
+use super::{authorizer::Authorizer, error::Error, library, program::Program, value::Value};
 use serde_json::Value as Json;
-use std::{
-    cell::{Cell, OnceCell, RefCell},
-    collections::HashMap,
-};
+use std::cell::{Cell, OnceCell};
 
 /// The variables of one evaluation; a memo of the policy's own variables lives as long as this does,
 /// which is one policy, binding and param in the API server.
@@ -22,16 +13,24 @@ pub struct Bindings<'a> {
     pub(crate) params: Option<&'a Json>,
     pub(crate) request: Option<&'a Json>,
     pub(crate) namespace_object: Option<&'a Json>,
+    pub(crate) key: Option<&'a Json>,
+    pub(crate) holder: Option<&'a Json>,
     pub(crate) authorizer: Option<&'a dyn Authorizer>,
-    pub(crate) request_resource: ResourceAttributes,
     pub(crate) interrupt: Option<&'a dyn Fn() -> bool>,
-    pub(crate) variables: Vec<(&'a str, Result<&'a Program, &'a str>)>,
-    pub(crate) memo: RefCell<HashMap<&'a str, Result<Value<'a>, Error>>>,
+    pub(crate) variables: Vec<Variable<'a>>,
     /// What variables have cost since it was last asked.
     pub(crate) spent: Cell<u64>,
     pub(crate) nesting: Cell<usize>,
     /// `authorizer.requestResource`, of which there is one.
     resource_check: OnceCell<Value<'a>>,
+}
+
+/// A variable of the policy, and what it came to when it was first asked for.
+pub(crate) struct Variable<'a> {
+    pub name: &'a str,
+    /// Or why it does not compile.
+    pub program: Result<&'a Program, &'a str>,
+    pub known: OnceCell<Result<Value<'a>, Error>>,
 }
 
 impl<'a> Bindings<'a> {
@@ -41,9 +40,10 @@ impl<'a> Bindings<'a> {
         Self::default()
     }
 
-    pub(crate) fn resource_check(&self) -> Value<'a> {
-        let made = || library::authz::request_resource(&self.request_resource);
-        self.resource_check.get_or_init(made).clone()
+    pub(crate) fn resource_check(&self) -> Option<Value<'a>> {
+        let authorizer = self.authorizer?;
+        let made = || library::authz::request_resource(&authorizer.request_resource());
+        Some(self.resource_check.get_or_init(made).clone())
     }
 
     /// Binds `object`; unbound on DELETE.
@@ -81,15 +81,18 @@ impl<'a> Bindings<'a> {
         self
     }
 
-    /// Binds `authorizer` and, by the request's resource, `authorizer.requestResource`.
+    /// Binds `key` and `holder`.
     #[must_use]
-    pub fn authorizer(
-        mut self,
-        authorizer: &'a dyn Authorizer,
-        request_resource: ResourceAttributes,
-    ) -> Self {
+    pub fn held(mut self, key: &'a Json, holder: &'a Json) -> Self {
+        self.key = Some(key);
+        self.holder = Some(holder);
+        self
+    }
+
+    /// Binds `authorizer` and `authorizer.requestResource`.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: &'a dyn Authorizer) -> Self {
         self.authorizer = Some(authorizer);
-        self.request_resource = request_resource;
         self
     }
 
@@ -103,7 +106,7 @@ impl<'a> Bindings<'a> {
     /// Adds `variables.name`.
     #[must_use]
     pub fn variable(mut self, name: &'a str, program: &'a Program) -> Self {
-        self.variables.push((name, Ok(program)));
+        self.variables.push(Variable { name, program: Ok(program), known: OnceCell::new() });
         self
     }
 
@@ -111,7 +114,7 @@ impl<'a> Bindings<'a> {
     /// asks for it gets an error.
     #[must_use]
     pub fn broken_variable(mut self, name: &'a str, error: &'a str) -> Self {
-        self.variables.push((name, Err(error)));
+        self.variables.push(Variable { name, program: Err(error), known: OnceCell::new() });
         self
     }
 }

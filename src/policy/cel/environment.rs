@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 /// Which of the API server's optional declarations hold, and the policy's own variables.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "declarations that hold or not, each for itself")]
 pub struct Environment {
     params: bool,
     authorizer: bool,
     patch_types: bool,
+    holder: bool,
     variables: Option<Vec<(Arc<str>, Type)>>,
     extensions: Vec<Arc<Extension>>,
 }
@@ -58,6 +60,13 @@ impl Environment {
         self
     }
 
+    /// Also `key` and `holder`, for the messages of a UniquePolicy.
+    #[must_use]
+    pub fn with_holder(mut self) -> Self {
+        self.holder = true;
+        self
+    }
+
     /// Also `Object…`, `JSONPatch` and `jsonpatch.escapeKey`, for mutations.
     #[must_use]
     pub fn with_patch_types(mut self) -> Self {
@@ -99,6 +108,8 @@ impl Environment {
         match name {
             "object" | "oldObject" => Some(Type::Dyn),
             "params" if self.params => Some(Type::Dyn),
+            "key" if self.holder => Some(Type::String),
+            "holder" if self.holder => Some(Type::map(Type::String, Type::String)),
             "request" => Some(Type::structure("kubernetes.AdmissionRequest")),
             "namespaceObject" => Some(Type::structure("kubernetes.Namespace")),
             "authorizer" if self.authorizer => {
@@ -178,6 +189,9 @@ impl Environment {
         }
         if self.authorizer {
             names.push("authorizer");
+        }
+        if self.holder {
+            names.extend(["key", "holder"]);
         }
         if self.variables.is_some() {
             names.push("variables");

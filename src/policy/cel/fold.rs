@@ -41,7 +41,7 @@ impl<'a> Machine<'_, 'a> {
             // An oddity: `variables` gives its values where other maps give their keys.
             Value::Map(Map::Variables) => {
                 let names: Vec<&'a str> =
-                    self.bindings.variables.iter().map(|(name, _)| *name).collect();
+                    self.bindings.variables.iter().map(|it| it.name).collect();
                 let mut values = Vec::with_capacity(names.len());
                 for name in names {
                     let key = Value::String(Text::Borrowed(name));

@@ -24,6 +24,7 @@ mod fold;
 mod gofmt;
 mod gosort;
 mod growing;
+mod large_stack;
 mod lex;
 pub mod library;
 mod lower;
@@ -48,6 +49,7 @@ pub mod value;
 pub use bindings::Bindings;
 pub use environment::{Environment, Extension, ExtensionCall};
 pub use error::{Error, Failure};
+pub(crate) use large_stack::on_large_stack;
 pub(crate) use lex::{Tok, Token, tokens};
 pub use program::{
     Budget, CompileErrors, MAX_NODES, MAX_SOURCE, OutOfBudget, Outcome, Program, compile,

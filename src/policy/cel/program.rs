@@ -6,6 +6,7 @@ use super::{
     environment::Environment,
     error::{Error, Failure},
     eval,
+    large_stack::on_large_stack,
     plan::{Global, Plan},
     source::{Problem, Raised, Source},
     types::Type,
@@ -19,8 +20,6 @@ use std::{fmt, sync::Arc};
 pub const MAX_SOURCE: usize = 16 * 1024;
 /// Larger trees are refused before they are checked.
 pub const MAX_NODES: usize = 10_000;
-/// The stack of the thread that compiles: the parser, the checker and the planner recurse.
-const COMPILE_STACK: usize = 32 * 1024 * 1024;
 
 /// An expression, ready to be evaluated any number of times, from any thread.
 #[derive(Debug, Clone)]
@@ -82,7 +81,7 @@ impl Outcome<'_> {
 
 /// Compiles an expression whose type must be one of `expected` (empty: any).
 ///
-/// Runs on a thread of its own with a large stack, so that no expression can exhaust the caller's.
+/// Runs on a large stack, so that no expression can exhaust the caller's.
 pub fn compile(
     source: &str,
     environment: &Environment,
@@ -94,17 +93,8 @@ pub fn compile(
             source.len()
         )));
     }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("cel-compile".to_owned())
-            .stack_size(COMPILE_STACK)
-            .spawn_scoped(scope, || compile_here(source, environment, expected));
-        match thread.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(CompileErrors::plain("internal error: the compiler panicked")),
-            Err(error) => Err(CompileErrors::plain(format!("could not start a thread: {error}"))),
-        }
-    })
+    on_large_stack(|| compile_here(source, environment, expected))
+        .unwrap_or_else(|text| Err(CompileErrors::plain(text)))
 }
 
 fn compile_here(
@@ -215,9 +205,13 @@ impl Budget {
 
     /// Subtracts what an evaluation cost, or says that it was too much.
     pub fn charge(&mut self, outcome: &Outcome<'_>) -> Result<(), OutOfBudget> {
-        for cost in [outcome.variables_cost, outcome.cost] {
-            self.0 = self.0.checked_sub(cost).ok_or(OutOfBudget)?;
-        }
+        self.spend(outcome.variables_cost)?;
+        self.spend(outcome.cost)
+    }
+
+    /// Subtracts so much, or says that it is too much.
+    pub fn spend(&mut self, cost: u64) -> Result<(), OutOfBudget> {
+        self.0 = self.0.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(())
     }
 }
@@ -355,12 +349,16 @@ mod tests {
             fn decide(&self, _: &Question) -> Answer {
                 Answer::Unknown
             }
+
+            fn request_resource(&self) -> ResourceAttributes {
+                ResourceAttributes::default()
+            }
         }
         let environment = Environment::new().with_authorizer();
         let source =
             "authorizer.group('apps').resource('deployments').check('get').allowed() || true";
         let program = compile(source, &environment, &[Type::Bool]).unwrap();
-        let bindings = Bindings::new().authorizer(&Ignorant, ResourceAttributes::default());
+        let bindings = Bindings::new().authorizer(&Ignorant);
         let outcome = program.evaluate(&bindings);
         let Some(Question::Resource { subject, resource, verb }) = outcome.question() else {
             panic!("no question: {outcome:?}");

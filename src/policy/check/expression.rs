@@ -204,14 +204,14 @@ fn expression(
 }
 
 /// An expression as it is compiled, as it is shown, and how far into the field it begins.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     compiled: &'a str,
     shown: &'a str,
     offset: usize,
 }
 
 impl<'a> Source<'a> {
-    fn whole(text: &'a str) -> Self {
+    pub(super) fn whole(text: &'a str) -> Self {
         Self { compiled: text, shown: text, offset: 0 }
     }
 
@@ -221,7 +221,7 @@ impl<'a> Source<'a> {
         Self { compiled: trimmed, shown: trimmed, offset }
     }
 
-    fn compile(
+    pub(super) fn compile(
         &self,
         role: Role<'_>,
         path: &FieldPath,

@@ -6,10 +6,12 @@ mod expression;
 mod matching;
 mod metadata;
 mod policy;
+mod unique;
 
 pub(crate) use binding::{mutating_binding, validating_binding};
 pub(crate) use metadata::metadata;
 pub(crate) use policy::{mutating_policy, validating_policy};
+pub(crate) use unique::unique_policy;
 
 /// What an expression is for: that decides which names it may use and what type it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,10 @@ pub(crate) enum Role<'a> {
     AuditAnnotation,
     ApplyConfiguration,
     JsonPatch,
+    /// Of a UniquePolicy: also `reported`.
+    Key,
+    /// Of a UniquePolicy: knows the key and its holder.
+    HeldMessage,
 }
 
 /// Why an expression does not compile.

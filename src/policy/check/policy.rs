@@ -95,7 +95,7 @@ pub(crate) fn mutating_policy(
 }
 
 /// What both kinds begin with.
-fn head(
+pub(super) fn head(
     failure_policy: Option<&str>,
     param_kind: Option<&ParamKind>,
     constraints: Option<&MatchResources>,

@@ -44,7 +44,8 @@ fn only_warns(policy: &Document, documents: &[Document]) -> bool {
         Spec::ValidatingBinding(_)
         | Spec::MutatingBinding(_)
         | Spec::ValidatingPolicy(_)
-        | Spec::MutatingPolicy(_) => None,
+        | Spec::MutatingPolicy(_)
+        | Spec::Unique(_) => None,
     });
     let is_bound = actions.clone().next().is_some();
     is_bound && actions.all(|actions| actions.iter().all(|action| action != "Deny"))
@@ -59,6 +60,8 @@ fn portable(document: &Document, only_warns: bool) -> Value {
         Spec::ValidatingPolicy(spec) => json!(spec),
         Spec::MutatingPolicy(spec) => json!(spec),
         Spec::ValidatingBinding(spec) | Spec::MutatingBinding(spec) => json!(spec),
+        // Only ever of the extended tier, which is left out.
+        Spec::Unique(spec) => json!(spec),
     };
     without_blanks(json!({
         "apiVersion": PORTABLE,

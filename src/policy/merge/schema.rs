@@ -100,19 +100,22 @@ impl Schemas {
     #[must_use]
     pub fn from_crds<'a>(crds: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut schemas = Self::default();
-        let metadata = Converter::default().atom(&object_meta());
-        schemas.named.insert(OBJECT_META.to_owned(), Arc::new(metadata));
         for crd in crds {
-            schemas.add(crd);
+            schemas.set(crd);
         }
         schemas
     }
 
-    fn add(&mut self, crd: &Value) {
+    /// Those of one CRD instead of what was known of its kind.
+    pub fn set(&mut self, crd: &Value) {
         let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let (Some(group), Some(kind)) = (text("/spec/group"), text("/spec/names/kind")) else {
             return;
         };
+        self.named
+            .entry(OBJECT_META.to_owned())
+            .or_insert_with(|| Arc::new(Converter::default().atom(&object_meta())));
+        self.remove(&group, &kind);
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
         for version in versions.into_iter().flatten() {
             let Some(name) = version.get("name").and_then(Value::as_str) else { continue };
@@ -125,6 +128,13 @@ impl Schemas {
             let key = (group.clone(), name.to_owned(), kind.clone());
             self.kinds.insert(key, KindSchema { root, defaults });
         }
+    }
+
+    /// Forgets a kind; whether it was known.
+    pub fn remove(&mut self, group: &str, kind: &str) -> bool {
+        let before = self.kinds.len();
+        self.kinds.retain(|(of, _, known), _| (of.as_str(), known.as_str()) != (group, kind));
+        self.kinds.len() < before
     }
 
     pub(crate) fn kind(&self, group: &str, version: &str, kind: &str) -> Option<&KindSchema> {

@@ -17,13 +17,13 @@ use crate::policy::{
     problem::Problem,
     request::Operation,
     suggest::closest,
-    trial::{Attempt, Authorized, Permission, Surroundings, User},
+    trial::{Attempt, Authorized, Permission, Surroundings, User, placed},
     yaml::{self, Entry, Node, Place, Tree},
 };
 
 const OF_FILE: [&str; 3] = ["policies", "given", "cases"];
-const GIVEN: [&str; 7] =
-    ["object", "oldObject", "operation", "user", "namespace", "params", "authorized"];
+const GIVEN: [&str; 8] =
+    ["object", "oldObject", "operation", "user", "namespace", "params", "authorized", "stored"];
 const EXPECT: [&str; 5] = ["verdict", "messages", "warnings", "object", "patch"];
 const PERMISSION: [&str; 7] =
     ["verb", "group", "resource", "subresource", "namespace", "name", "path"];
@@ -218,8 +218,15 @@ impl Reader<'_> {
                 "name": name, "labels": {"kubernetes.io/metadata.name": name}}}),
             namespace,
         ));
+        let stored = match base.get(node, "stored") {
+            Some(Value::Array(stored)) => stored,
+            Some(one @ Value::Object(_)) => vec![one],
+            _ => Vec::new(),
+        };
+        // Like the object that is sent, each begins with what is given.
+        let stored = stored.iter().map(|it| placed(&merged(&base.object, it), name)).collect();
         let authorized = Authorized::To(self.permissions(node, path, base));
-        Surroundings { objects, authorized, is_complete: true }
+        Surroundings { objects, stored, authorized, is_complete: true }
     }
 
     fn permissions(&mut self, node: &Node, path: &str, base: &Base) -> Vec<Permission> {

@@ -3,8 +3,9 @@
 
 mod review;
 mod surroundings;
+mod uniqueness;
 
-pub use review::{Attempt, AttemptError, User};
+pub use review::{Attempt, AttemptError, User, placed};
 pub use surroundings::{Authorized, Permission, Surroundings};
 
 use serde_json::Value;
@@ -101,6 +102,7 @@ pub fn try_out(
     let changed = object.as_ref().map_or(*request, |object| request.with_object(object));
     if tried.refusals.is_empty() {
         trial.validate(set, &changed, &mut tried);
+        uniqueness::judge(set, &changed, &surroundings.stored, &mut tried.verdict);
     }
     tried.object = object.or_else(|| request.object.cloned());
     tried

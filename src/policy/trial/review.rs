@@ -122,6 +122,19 @@ impl Attempt {
     }
 }
 
+/// An object in its namespace, as kubectl sends it there; `namespace` is for one that names none.
+#[must_use]
+pub fn placed(object: &Value, namespace: &str) -> Value {
+    let attempt = Attempt { namespace: namespace.to_owned(), ..Attempt::default() };
+    let kind = text(object, "kind").unwrap_or_default();
+    let namespace = attempt.namespace_of(object, kind);
+    let mut object = object.clone();
+    if !namespace.is_empty() && kind != "Namespace" {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
+    object
+}
+
 fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
@@ -140,7 +153,7 @@ pub(super) fn of_ours(group: &str, kind: &str) -> Option<&'static str> {
 }
 
 /// As the definition says, or as English and nearly every definition do.
-fn plural(group: &str, kind: &str) -> String {
+pub(super) fn plural(group: &str, kind: &str) -> String {
     if let Some(plural) = of_ours(group, kind) {
         return plural.to_owned();
     }

@@ -14,6 +14,8 @@ use crate::policy::{
 pub struct Surroundings {
     /// Objects, namespaces among them, each with `apiVersion`, `kind` and `metadata`.
     pub objects: Vec<Value>,
+    /// Objects that are stored, whose keys no other may have.
+    pub stored: Vec<Value>,
     /// What the user may do.
     pub authorized: Authorized,
     /// Whether that is all there is, as in a test, or a part of a cluster that nobody asked.

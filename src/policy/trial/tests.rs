@@ -95,6 +95,7 @@ fn what_is_known_around_it_decides() {
             resource: "nodes".to_owned(),
             ..Permission::default()
         }]),
+        stored: Vec::new(),
         is_complete: false,
     };
     let tried = tried(&set(&[NAMESPACE, ALLOWED]), &surroundings);

@@ -84,6 +84,7 @@ fn stored(document: &Document) -> Value {
     let spec = match &document.spec {
         Spec::ValidatingPolicy(spec) => serde_json::to_value(spec),
         Spec::MutatingPolicy(spec) => serde_json::to_value(spec),
+        Spec::Unique(spec) => serde_json::to_value(spec),
         Spec::ValidatingBinding(spec) | Spec::MutatingBinding(spec) => serde_json::to_value(spec),
     };
     let mut spec = spec.unwrap_or_default();

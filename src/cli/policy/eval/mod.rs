@@ -8,7 +8,7 @@ use crate::policy::{
     Operation, Request,
     difference::{self, Difference},
     finding,
-    trial::{self, Attempt, AttemptError, Surroundings, Tried, User, try_out},
+    trial::{self, Attempt, AttemptError, Surroundings, Tried, User, placed, try_out},
     unknown_fields::{UnknownField, unknown_fields},
 };
 use clap::ValueEnum;
@@ -116,7 +116,9 @@ pub fn run(args: &Args, mut stdin: impl Read, mut out: impl Write) -> Result<(),
     }
     let schemas = trial::schemas();
     let objects = sources.iter().chain(&stored).map(|source| source.object.clone()).collect();
-    let surroundings = Surroundings { objects, ..Surroundings::default() };
+    // What is evaluated counts as stored to what comes after it.
+    let known = stored.iter().map(|it| placed(&it.object, &args.namespace)).collect();
+    let mut surroundings = Surroundings { objects, stored: known, ..Surroundings::default() };
     let mut evaluated = Vec::new();
     for source in sources {
         let review = attempt(args, &source, &stored)
@@ -128,6 +130,7 @@ pub fn run(args: &Args, mut stdin: impl Read, mut out: impl Write) -> Result<(),
             (Some(before), Some(after)) => difference::between(before, after),
             _ => Vec::new(),
         };
+        surroundings.stored.extend(tried.object.clone());
         evaluated.push(Evaluated {
             operation: request.operation,
             namespace: request.namespace.to_owned(),

@@ -30,6 +30,35 @@ metadata: {name: labelled}
 spec: {policyName: labelled, validationActions: [Deny]}
 ";
 
+const TWINS: &str = "
+apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata: {name: one}
+spec: {online: true, bootMACAddress: '52:54:00:ab:cd:ef'}
+---
+apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata: {name: other}
+spec: {online: true, bootMACAddress: '52-54-00-AB-CD-EF'}
+";
+
+#[test]
+fn the_second_of_two_with_one_key_is_denied() {
+    let (result, text) = Setup { files: &[("hosts.yaml", TWINS)], ..SETUP }.run();
+    assert!(matches!(result, Err(Error::Denied(_))), "{text}");
+    assert!(text.contains("BareMetalHost metal3/one: fine"), "{text}");
+    assert!(text.contains("'52:54:00:ab:cd:ef' belongs to BareMetalHost metal3/one"), "{text}");
+}
+
+#[test]
+fn what_is_stored_has_its_keys() {
+    let (first, second) = TWINS.split_once("---").unwrap();
+    let files = [("hosts.yaml", second), ("stored.yaml", first)];
+    let setup = Setup { files: &files, old: &["stored.yaml"], ..SETUP };
+    let (result, text) = setup.run();
+    assert!(matches!(result, Err(Error::Denied(_))), "{text}");
+}
+
 struct Setup<'a> {
     /// Paths below a folder, and what is there.
     files: &'a [(&'a str, &'a str)],

@@ -227,7 +227,9 @@ fn policies(set: &PolicySet, files: &[String]) -> Vec<String> {
         .filter(|document| {
             matches!(
                 document.kind(),
-                Kind::ValidatingAdmissionPolicy | Kind::MutatingAdmissionPolicy
+                Kind::ValidatingAdmissionPolicy
+                    | Kind::MutatingAdmissionPolicy
+                    | Kind::UniquePolicy
             )
         })
         .filter(|document| files.contains(&document.file))

@@ -72,6 +72,8 @@ impl<'a> Machine<'_, 'a> {
             Global::Params => self.bindings.params,
             Global::Request => self.bindings.request,
             Global::NamespaceObject => self.bindings.namespace_object,
+            Global::Key => self.bindings.key,
+            Global::Holder => self.bindings.holder,
             Global::Variables => return Ok(Value::Map(Map::Variables)),
             Global::Authorizer => {
                 return match self.bindings.authorizer {
@@ -80,10 +82,8 @@ impl<'a> Machine<'_, 'a> {
                 };
             }
             Global::RequestResource => {
-                return match self.bindings.authorizer {
-                    Some(_) => Ok(self.bindings.resource_check()),
-                    None => Err(fail("no such attribute(s): authorizer.requestResource")),
-                };
+                let unbound = || fail("no such attribute(s): authorizer.requestResource");
+                return self.bindings.resource_check().ok_or_else(unbound);
             }
         };
         Ok(json.map_or(Value::Null, Value::from_json))

@@ -3,7 +3,7 @@
 use super::{Machine, Res, run};
 use crate::policy::cel::{
     PER_CALL_LIMIT,
-    bindings::Bindings,
+    bindings::{Bindings, Variable},
     error::{Error, Failure, fail, no_overload},
     gofmt,
     plan::Plan,
@@ -54,9 +54,8 @@ impl<'a> Machine<'_, 'a> {
         presence: bool,
     ) -> Result<Option<Value<'a>>, Error> {
         let Value::String(name) = key else { return Err(no_overload()) };
-        let found = shape::unescape(name).and_then(|known| {
-            self.bindings.variables.iter().rposition(|(name, _)| **name == *known)
-        });
+        let found = shape::unescape(name)
+            .and_then(|known| self.bindings.variables.iter().rposition(|it| *it.name == *known));
         match found {
             Some(variable) => self.known(variable).map(Some),
             None if presence => Ok(None),
@@ -66,10 +65,10 @@ impl<'a> Machine<'_, 'a> {
 
     /// The value of a variable by its place.
     fn known(&mut self, variable: usize) -> Res<'a> {
-        let Some(&(name, program)) = self.bindings.variables.get(variable) else {
+        let Some(Variable { name, program, known }) = self.bindings.variables.get(variable) else {
             return Err(no_overload());
         };
-        if let Some(known) = self.bindings.memo.borrow().get(name) {
+        if let Some(known) = known.get() {
             return known.clone();
         }
         let program = program.map_err(|error| {
@@ -93,7 +92,6 @@ impl<'a> Machine<'_, 'a> {
         let result = result.map_err(|error| {
             fail(format!("composited variable {} fails to evaluate: {error}", gofmt::quote(name)))
         });
-        self.bindings.memo.borrow_mut().insert(name, result.clone());
-        result
+        known.get_or_init(|| result).clone()
     }
 }
