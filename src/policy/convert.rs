@@ -125,6 +125,8 @@ fn native_field(value: &Cel<'_>) -> Result<Value, String> {
         Cel::List(list @ (List::Owned(_) | List::Concat(_))) => {
             Ok(list.iter().map(|item| native(&item)).collect())
         }
+        // What it wraps is the empty list that it was.
+        Cel::List(List::Growing(_)) => Ok(Value::Array(Vec::new())),
         Cel::Map(CelMap::Owned(entries)) => entries
             .list
             .iter()
@@ -137,6 +139,7 @@ fn native_field(value: &Cel<'_>) -> Result<Value, String> {
                 )),
             })
             .collect(),
+        Cel::Optional(Some(inner)) => native_field(inner),
         other => Ok(native(other)),
     }
 }
@@ -155,6 +158,8 @@ fn native(value: &Cel<'_>) -> Value {
         }
         Cel::List(List::Json(items)) => Value::Array((*items).clone()),
         Cel::Map(CelMap::Json(entries)) => Value::Object((*entries).clone()),
+        Cel::Optional(Some(inner)) => native(inner),
+        Cel::Optional(None) => Value::Null,
         other => foreign(go_type(other), &shown(other)),
     }
 }

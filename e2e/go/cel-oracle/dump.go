@@ -1,13 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -70,13 +76,21 @@ type Struct struct {
 	Constructible bool              `json:"constructible"`
 }
 
-// dump prints the Table of the environment as JSON.
-func dump([]string) error {
+// dump prints the Table of the environment as JSON, or its functions as the engine reads them.
+func dump(args []string) error {
+	flags := flag.NewFlagSet("dump", flag.ContinueOnError)
+	tsv := flags.Bool("tsv", false, "only the functions, a line for each overload")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
 	env, err := mutationEnv()
 	if err != nil {
 		return err
 	}
 	base := environment.MustBaseEnvSet(release).StoredExpressionsEnv()
+	if *tsv {
+		return dumpFunctions(functionsOf(env, base))
+	}
 	table := Table{
 		Functions: functionsOf(env, base), Macros: macrosOf(env), Variables: variablesOf(),
 		Constants: map[string]*Value{"google.protobuf.NullValue.NULL_VALUE": {"int": "0"}},
@@ -104,6 +118,27 @@ func mutationEnv() (*cel.Env, error) {
 	return set.StoredExpressionsEnv(), nil
 }
 
+// Older names of operators, which no expression can write.
+var unwritable = []string{operators.OldIn, operators.OldNotStrictlyFalse, overloads.DeprecatedIn}
+
+func dumpFunctions(functions map[string][]Overload) error {
+	out := bufio.NewWriter(os.Stdout)
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if slices.Contains(unwritable, name) {
+			continue
+		}
+		for _, o := range functions[name] {
+			style := "global"
+			if o.Member {
+				style = "member"
+			}
+			fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", name, o.ID, style, strings.Join(o.Args, ";"), o.Result)
+		}
+	}
+	return out.Flush()
+}
+
+// functionsOf lists overloads in the order of their declaration, in which the checker and the dispatcher try them.
 func functionsOf(env, base *cel.Env) map[string][]Overload {
 	functions := map[string][]Overload{}
 	for name, function := range env.Functions() {
@@ -116,7 +151,6 @@ func functionsOf(env, base *cel.Env) map[string][]Overload {
 				o.ID(), o.IsMemberFunction(), args, o.ResultType().String(), o.IsNonStrict(), !base.HasFunction(name),
 			})
 		}
-		slices.SortFunc(functions[name], func(a, b Overload) int { return strings.Compare(a.ID, b.ID) })
 	}
 	return functions
 }

@@ -3,10 +3,11 @@
 use super::{
     compare::{Verdict, compare},
     judge::{Judge, Reply},
+    thin::thin,
 };
 use anyhow::{Result, anyhow};
 use serde_json::Value as Json;
-use std::thread;
+use std::{collections::BTreeMap, thread};
 
 /// How often Kubernetes is asked again before a difference is believed. Go starts a walk of a map of two at its
 /// second entry in one of eight cases.
@@ -19,6 +20,8 @@ pub struct Court<'a> {
     pub theirs: Judge<'a>,
     /// This engine.
     pub ours: Judge<'a>,
+    /// What questions may name.
+    pub bindings: BTreeMap<String, Json>,
 }
 
 impl Court<'_> {
@@ -39,6 +42,23 @@ impl Court<'_> {
     pub fn is_steady(&mut self, question: &Json, answer: &Json) -> Result<bool> {
         let again = vec![question.clone(); DOUBTS];
         let replies = self.theirs.ask_all(&again)?;
-        Ok(replies.iter().all(|reply| matches!(reply, Reply::Answer(same) if same == answer)))
+        let same = |reply: &Reply| matches!(reply, Reply::Answer(same) if same == answer);
+        Ok(replies.iter().all(same) && self.is_steady_with_less(question)?)
+    }
+
+    /// The same of smaller objects: Go hardly ever walks a large map in the one order that gives another answer, such as
+    /// that its keys are sorted.
+    fn is_steady_with_less(&mut self, question: &Json) -> Result<bool> {
+        let expression = question["expr"].as_str().unwrap_or_default();
+        let named = question["bindings"].as_str().and_then(|name| self.bindings.get(name));
+        let mut less = question.clone();
+        less["bindings"] = thin(named.unwrap_or(&question["bindings"]), expression);
+        let replies = self.theirs.ask_all(&vec![less; DOUBTS])?;
+        let mut answers = replies.iter().map(|reply| match reply {
+            Reply::Answer(answer) => Some(answer),
+            Reply::Crashed(_) | Reply::Hung => None,
+        });
+        let first = answers.next();
+        Ok(answers.all(|answer| Some(answer) == first))
     }
 }

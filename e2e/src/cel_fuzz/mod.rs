@@ -18,4 +18,5 @@ pub mod oracle;
 pub mod random;
 pub mod run;
 pub mod text;
+pub mod thin;
 pub mod worker;

@@ -95,6 +95,7 @@ fn with_court<T>(data: &Path, work: impl FnOnce(&mut Court<'_>) -> Result<T>) ->
     let mut court = Court {
         theirs: Judge::new("oracle", words(oracle::path()?, &["oracle", "-bindings"]), &group),
         ours: Judge::new("engine", words(std::env::current_exe()?, &["--answer"]), &group),
+        bindings: read_bindings(&bindings)?,
     };
     work(&mut court)
 }

@@ -35,7 +35,7 @@ pub(crate) fn rule(function: &str, overload: &str) -> Cost {
     }
     match overload {
         "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
-        | "strings_quote" | "string_format" => Cost::Traverse(1),
+        | "strings_quote" | "string_format" => Cost::Tracked,
         "in_list" => Cost::InList,
         "less_string"
         | "greater_string"
@@ -46,7 +46,7 @@ pub(crate) fn rule(function: &str, overload: &str) -> Cost {
         | "less_equals_bytes"
         | "greater_equals_bytes" => Cost::Smaller,
         "add_string" | "add_bytes" => Cost::Both,
-        "matches_string" => Cost::Regex,
+        "matches_string" => Cost::Matches,
         "contains_string" => Cost::Contains,
         _ => Cost::Fixed(1),
     }
@@ -136,6 +136,8 @@ pub(crate) fn of(call: &Call, args: &[Value<'_>], result: Option<&Value<'_>>) ->
             let by = times as f64 * 0.1;
             factor(size(0), by)
         }
+        Cost::Tracked => tenth(tracker(args, 0)),
+        Cost::Matches => regex(tracker(args, 0), tracker(args, 1)),
         Cost::InList => args.get(1).map_or(1, Value::size),
         Cost::Smaller => tenth(tracker(args, 0).min(tracker(args, 1))),
         Cost::Both => tenth(tracker(args, 0).saturating_add(tracker(args, 1))),
@@ -276,6 +278,8 @@ pub(crate) fn panics(cost: Cost, args: &[Value<'_>]) -> Option<Error> {
         },
         Cost::Fixed(_)
         | Cost::Traverse(_)
+        | Cost::Tracked
+        | Cost::Matches
         | Cost::InList
         | Cost::Smaller
         | Cost::Both

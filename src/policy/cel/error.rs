@@ -20,6 +20,8 @@ pub enum Failure {
     Unknown(Box<Question>),
     /// cel-go would have panicked here, and says so.
     Internal(String),
+    /// The variable at this place has to be evaluated first. Never leaves the evaluator.
+    Deferred(usize),
 }
 
 impl Error {
@@ -47,6 +49,7 @@ impl fmt::Display for Error {
             Failure::Interrupted => f.write_str("operation interrupted"),
             Failure::Unknown(question) => write!(f, "authorization not known yet: {question:?}"),
             Failure::Internal(text) => write!(f, "internal error: {text}"),
+            Failure::Deferred(_) => f.write_str("a variable is not known yet"),
         }
     }
 }

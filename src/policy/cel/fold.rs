@@ -2,7 +2,7 @@
 
 use super::{
     error::{Error, fail, no_overload},
-    eval::{Machine, Res, Slot, go_type},
+    eval::{Machine, Res, Slot, frozen, go_type},
     gofmt,
     plan::{Body, Fold, Node},
     value::{Entries, List, Map, Text, Value},
@@ -30,8 +30,9 @@ impl<'a> Machine<'_, 'a> {
         if let Body::Bind { slot, value, result } = &fold.body {
             self.slots[*slot] = Slot::Lazy(value);
             let result = self.eval(result);
+            let grown = matches!(self.slots[*slot], Slot::Growing(_));
             self.slots[*slot] = Slot::Unset;
-            return result;
+            return if grown { result.map(frozen) } else { result };
         }
         let range = self.eval(&fold.range)?;
         let range = match range {
@@ -114,6 +115,16 @@ impl<'a> Machine<'_, 'a> {
                     if matches!(step(self, index, None, Ok(Value::from_json(item)))?, Turn::Done) {
                         break;
                     }
+                }
+            }
+            // With two variables cel-go also goes through what is added meanwhile.
+            Range::List(list @ List::Growing(_)) if second.is_some() => {
+                let mut index = 0;
+                while let Some(item) = list.get(index) {
+                    if matches!(step(self, index, None, Ok(item))?, Turn::Done) {
+                        break;
+                    }
+                    index += 1;
                 }
             }
             Range::List(list) => {

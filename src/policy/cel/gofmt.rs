@@ -139,7 +139,11 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
                 }
                 write_plain(out, &key);
                 out.push_str(": ");
-                write_plain(out, &item);
+                match key {
+                    // Go never finds it again.
+                    Value::Double(d) if d.is_nan() => out.push_str("<nil>"),
+                    _ => write_plain(out, &item),
+                }
             }
             out.push('}');
         }
@@ -155,6 +159,18 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
             out.push(')');
         }
         Value::Opaque(opaque) => out.push_str(&opaque.plain()),
+        Value::Object(object) if &*object.name == "JSONPatch" => {
+            out.push_str("&{");
+            for name in ["op", "from", "path"] {
+                out.push_str(object.field(name).and_then(Value::as_str).unwrap_or_default());
+                out.push(' ');
+            }
+            match object.field("value") {
+                Some(value) => out.push_str(&wrapped(value)),
+                None => out.push_str("<nil>"),
+            }
+            out.push('}');
+        }
         Value::Object(object) => {
             let _ = write!(out, "{}{{}}", object.name);
         }

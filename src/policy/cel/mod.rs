@@ -23,6 +23,7 @@ mod eval;
 mod fold;
 mod gofmt;
 mod gosort;
+mod growing;
 mod large_stack;
 mod lex;
 pub mod library;

@@ -160,6 +160,10 @@ pub(crate) enum Cost {
     Fixed(u64),
     /// A tenth of the first argument's size, times this.
     Traverse(u64),
+    /// A tenth of what cel-go takes for the first argument's size.
+    Tracked,
+    /// A match, by what cel-go takes for the sizes.
+    Matches,
     /// As much as the second argument's size.
     InList,
     /// A tenth of the smaller one's size.

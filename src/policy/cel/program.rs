@@ -174,7 +174,7 @@ impl Program {
     #[must_use]
     pub fn evaluate<'a>(&'a self, bindings: &Bindings<'a>) -> Outcome<'a> {
         bindings.spent.set(0);
-        let (result, cost) = eval::run(&self.plan, bindings, PER_CALL_LIMIT);
+        let (result, cost) = eval::evaluate(&self.plan, bindings, PER_CALL_LIMIT);
         Outcome { result, cost, variables_cost: bindings.spent.take() }
     }
 }
@@ -285,6 +285,12 @@ mod tests {
     #[case::range("lists.range(9223372036854775807)")]
     #[case::join("lists.range(900).map(x, object.s).join(object.s)")]
     #[case::distinct("(object.l + object.l + object.l).distinct()")]
+    #[case::growing(
+        "optional.of([]).optMap(e, optional.of([]).optMap(f, [e + [1], f + [1]].map(x, lists.range(60).map(y, [e + f, f + e].size()))))"
+    )]
+    #[case::growing_while_gone_through(
+        "optional.of([]).optMap(e, (e + [1]).all(i, v, size(e + [v]) > 0))"
+    )]
     fn hostile_evaluations_are_stopped_by_the_cost(#[case] source: &str) {
         let object = json!({"s": "a".repeat(4_000), "l": vec![1; 1_000]});
         let text = "operation cancelled: actual cost limit exceeded";
@@ -296,6 +302,33 @@ mod tests {
         let object = json!({"s": "a".repeat(30_000)});
         assert_eq!(on_a_small_stack("object.s.matches('^(a+)+$')", &object), "true");
         assert_eq!(on_a_small_stack("object.s.matches('(a*)*b')", &object), "false");
+    }
+
+    #[test]
+    fn a_long_chain_of_variables_fits_the_stack() {
+        const LENGTH: usize = 1_000;
+        let mut environment = Environment::new().with_variables();
+        let mut programs = Vec::new();
+        let mut source = "1".to_owned();
+        for at in 0..LENGTH {
+            let program = compile(&source, &environment, &[]).unwrap();
+            let name = format!("v{at}");
+            environment.declare(&name, program.result_type());
+            // Deep in itself, too.
+            source = format!("{}variables.{name}{} + 1", "[".repeat(20), "][0]".repeat(20));
+            programs.push((name, program));
+        }
+        let last = compile(&source, &environment, &[]).unwrap();
+        let run = || {
+            let bindings = programs.iter().fold(Bindings::new(), |bindings, (name, program)| {
+                bindings.variable(name, program)
+            });
+            matches!(last.evaluate(&bindings).result, Ok(Value::Int(1_001)))
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(2 << 20);
+            assert!(thread.spawn_scoped(scope, run).unwrap().join().unwrap());
+        });
     }
 
     #[test]

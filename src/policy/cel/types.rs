@@ -80,6 +80,11 @@ impl Type {
         matches!(self, Self::Dyn | Self::Any)
     }
 
+    /// Whether it is the type of a field that JSONPatch does not have: none, which fits nothing, not even itself.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Opaque(name) if name.is_empty())
+    }
+
     pub(crate) fn is_dyn_or_error(&self) -> bool {
         matches!(self, Self::Dyn | Self::Any | Self::Error)
     }

@@ -73,7 +73,7 @@ impl Unifier {
                 self.fits(a, b)
             }
             (Type::Map(a), Type::Map(b)) => self.fits(&a.0, &b.0) && self.fits(&a.1, &b.1),
-            _ => a.plain() == b.plain(),
+            _ => a.plain() == b.plain() && !a.is_missing(),
         }
     }
 
@@ -174,20 +174,22 @@ fn exact(a: &Type, b: &Type) -> bool {
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => exact(a, b),
         (Type::Map(a), Type::Map(b)) => exact(&a.0, &b.0) && exact(&a.1, &b.1),
         (Type::Type(Some(a)), Type::Type(Some(b))) => exact(a, b),
-        (a, b) => a == b,
+        (a, b) => a == b && !a.is_missing(),
     }
 }
 
 fn nullable(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Optional(_)
-            | Type::Wrapper(_)
-            | Type::Opaque(_)
-            | Type::Struct(_)
-            | Type::Duration
-            | Type::Timestamp
-    )
+    match ty {
+        Type::Opaque(_) => !ty.is_missing(),
+        ty => matches!(
+            ty,
+            Type::Optional(_)
+                | Type::Wrapper(_)
+                | Type::Struct(_)
+                | Type::Duration
+                | Type::Timestamp
+        ),
+    }
 }
 
 pub(crate) fn most_general<'a>(a: &'a Type, b: &'a Type) -> &'a Type {

@@ -195,7 +195,7 @@ impl Found<'_> {
         let mut expected: Option<Type> = None;
         for (element, optional) in elements {
             let ty = self.unwrapped(element, *optional);
-            match &expected {
+            match expected.as_ref().filter(|ty| !ty.is_missing()) {
                 None => expected = Some(ty),
                 Some(known) if !known.is_equivalent(&ty) => {
                     self.lists.push(mismatch(element, known, &ty));

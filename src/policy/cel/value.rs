@@ -1,6 +1,6 @@
 //! Values at run time: small, cheap to copy, borrowed from the request's JSON wherever they can be.
 
-use super::{library::Opaque, types::Type};
+use super::{growing::Growing, library::Opaque, types::Type};
 use serde_json::Value as Json;
 use std::{
     collections::HashMap,
@@ -81,7 +81,7 @@ pub struct Timestamp {
     pub offset: i32,
 }
 
-/// A list: a view of JSON, a vector, or two lists one after the other.
+/// A list: a view of JSON, a vector, two lists one after the other, or one that grows.
 #[derive(Debug, Clone)]
 pub enum List<'a> {
     /// In the document.
@@ -89,8 +89,24 @@ pub enum List<'a> {
     /// Made while evaluating, or a constant.
     Owned(Arc<Vec<Value<'a>>>),
     /// A sum of lists, as lazy as cel-go's: `a + a` must not cost the memory of both.
-    Concat(Arc<(Self, Self, usize)>),
+    Concat(Arc<Sum<'a>>),
+    /// An empty list that got a name.
+    Growing(Arc<Growing>),
 }
+
+/// Two lists, one after the other.
+#[derive(Debug)]
+pub struct Sum<'a> {
+    first: List<'a>,
+    second: List<'a>,
+    /// Unless it can change.
+    length: Option<usize>,
+    /// How many lists it is made of.
+    parts: usize,
+}
+
+/// Sums of more lists than this do not change with them: they would have to be counted each time.
+const MOST_PARTS: usize = 64;
 
 impl<'a> List<'a> {
     /// How many elements.
@@ -99,8 +115,33 @@ impl<'a> List<'a> {
         match self {
             Self::Json(items) => items.len(),
             Self::Owned(items) => items.len(),
-            Self::Concat(parts) => parts.2,
+            Self::Concat(sum) => {
+                sum.length.unwrap_or_else(|| sum.first.len().saturating_add(sum.second.len()))
+            }
+            Self::Growing(list) => list.len(),
         }
+    }
+
+    fn is_fixed(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Owned(_) => true,
+            Self::Concat(sum) => sum.length.is_some(),
+            Self::Growing(_) => false,
+        }
+    }
+
+    fn parts(&self) -> usize {
+        if let Self::Concat(sum) = self { sum.parts } else { 1 }
+    }
+
+    /// One list after the other, as a view.
+    #[must_use]
+    pub fn concat(self, second: Self) -> Self {
+        let length = self.len().saturating_add(second.len());
+        let parts = self.parts().saturating_add(second.parts());
+        let fixed = (self.is_fixed() && second.is_fixed()) || parts > MOST_PARTS;
+        let length = fixed.then_some(length);
+        Self::Concat(Arc::new(Sum { first: self, second, length, parts }))
     }
 
     /// Whether there are none.
@@ -117,15 +158,16 @@ impl<'a> List<'a> {
             match list {
                 Self::Json(items) => return items.get(index).map(Value::from_json),
                 Self::Owned(items) => return items.get(index).cloned(),
-                Self::Concat(parts) => {
-                    let first = parts.0.len();
+                Self::Concat(sum) => {
+                    let first = sum.first.len();
                     if index < first {
-                        list = &parts.0;
+                        list = &sum.first;
                     } else {
                         index -= first;
-                        list = &parts.1;
+                        list = &sum.second;
                     }
                 }
+                Self::Growing(list) => return list.get(index),
             }
         }
     }
@@ -203,12 +245,19 @@ pub struct Entries<'a> {
     /// Keys and values.
     pub list: Vec<(Value<'a>, Value<'a>)>,
     index: HashMap<u64, Vec<usize>>,
+    /// An empty map that got a name, which is of another type in Go.
+    pub(crate) named: bool,
 }
 
 /// From here on a search by comparison costs more than by hash.
 const INDEXED: usize = 8;
 
 impl<'a> Entries<'a> {
+    /// What an empty map becomes when it gets a name.
+    pub(crate) fn named() -> Self {
+        Self { named: true, ..Self::default() }
+    }
+
     /// Puts a value at a key, replacing what was there.
     pub fn set(&mut self, key: Value<'a>, value: Value<'a>) {
         if let Some(at) = self.position(&key) {
@@ -296,7 +345,8 @@ fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
 fn address(value: &Value<'_>) -> Option<usize> {
     Some(match value {
         Value::List(List::Owned(items)) => Arc::as_ptr(items).addr(),
-        Value::List(List::Concat(parts)) => Arc::as_ptr(parts).addr(),
+        Value::List(List::Concat(sum)) => Arc::as_ptr(sum).addr(),
+        Value::List(List::Growing(list)) => Arc::as_ptr(list).addr(),
         Value::Map(Map::Owned(entries)) => Arc::as_ptr(entries).addr(),
         Value::Optional(Some(inner)) => Arc::as_ptr(inner).addr(),
         Value::Object(object) => Arc::as_ptr(object).addr(),

@@ -7,6 +7,7 @@ use crate::policy::cel::{
     types::Type,
     unify::most_general,
 };
+use std::sync::Arc;
 
 impl Checker<'_> {
     /// The element's type, once more if it was optional.
@@ -27,11 +28,16 @@ impl Checker<'_> {
 
     /// Mixed literals are `dyn` here; the validators refuse them afterwards.
     pub(super) fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
+        // A type that is missing is taken for that of an element that is.
+        let Some(previous) = previous.filter(|ty| !ty.is_missing()) else { return current };
         if self.unifier.assignable(&previous, &current) {
             return most_general(&previous, &current).clone();
         }
         Type::Dyn
+    }
+
+    fn or_fresh(&mut self, joined: Option<Type>) -> Type {
+        joined.filter(|ty| !ty.is_missing()).unwrap_or_else(|| self.unifier.fresh())
     }
 
     pub(super) fn list(&mut self, expr: &mut Expr) {
@@ -43,7 +49,7 @@ impl Checker<'_> {
             let ty = self.unwrapped(element, *optional);
             joined = Some(self.join(joined, ty));
         }
-        let element = joined.unwrap_or_else(|| self.unifier.fresh());
+        let element = self.or_fresh(joined);
         self.checked.types[id] = Some(Type::list(element));
     }
 
@@ -59,8 +65,8 @@ impl Checker<'_> {
             let ty = self.unwrapped(value, *optional);
             values = Some(self.join(values, ty));
         }
-        let key = keys.unwrap_or_else(|| self.unifier.fresh());
-        let value = values.unwrap_or_else(|| self.unifier.fresh());
+        let key = self.or_fresh(keys);
+        let value = self.or_fresh(values);
         self.checked.types[id] = Some(Type::map(key, value));
     }
 
@@ -83,8 +89,12 @@ impl Checker<'_> {
             Name::Type(ty @ (Type::Struct(_) | Type::Duration | Type::Timestamp)) => ty,
             Name::Message(full) => {
                 *name = full.clone();
-                messages::type_of(&full).unwrap_or(Type::Error)
+                match &ty {
+                    Type::Type(Some(made)) => (**made).clone(),
+                    _ => Type::Error,
+                }
             }
+            Name::Type(Type::Null) => Type::Null,
             Name::Zero => Type::Error,
             Name::Type(ty) => {
                 self.raise(at, format!("'{}' is not a message type", ty.runtime_name()));
@@ -94,7 +104,12 @@ impl Checker<'_> {
         if let Type::Struct(full) = &result {
             *name = full.clone();
         }
-        let type_name = name.clone();
+        let type_name = match &result {
+            Type::Duration => Arc::from("google.protobuf.Duration"),
+            Type::Timestamp => Arc::from("google.protobuf.Timestamp"),
+            Type::Null => Arc::from("google.protobuf.NullValue"),
+            _ => name.clone(),
+        };
         self.checked.types[id] = Some(result);
         for StructField { at, name, value, optional } in fields {
             self.check(value);
@@ -136,7 +151,7 @@ impl Checker<'_> {
             Type::List(element) if var2.is_some() => (Type::Int, (**element).clone()),
             Type::List(element) => ((**element).clone(), Type::Error),
             Type::Map(ab) => (ab.0.clone(), ab.1.clone()),
-            Type::Dyn | Type::Any | Type::Error | Type::Var(_) => {
+            Type::Dyn | Type::Error | Type::Var(_) => {
                 self.unifier.assignable(&Type::Dyn, &range_type);
                 (Type::Dyn, Type::Dyn)
             }
@@ -150,6 +165,7 @@ impl Checker<'_> {
             | Type::Duration
             | Type::Timestamp
             | Type::Wrapper(_)
+            | Type::Any
             | Type::Type(_)
             | Type::Optional(_)
             | Type::Opaque(_)

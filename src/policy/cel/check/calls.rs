@@ -112,13 +112,13 @@ impl Checker<'_> {
             }
             self.checked.overloads[id].push(overload.id);
             let given = self.unifier.resolve(&instantiate(&overload.result, &fresh), false);
-            result = Some(match result {
+            result = Some(match result.filter(|ty| !ty.is_missing()) {
                 None => given,
                 Some(known) if known.is_dyn() || known == given => known,
                 Some(_) => Type::Dyn,
             });
         }
-        match result {
+        match result.filter(|ty| !ty.is_missing()) {
             Some(ty) => self.checked.types[id] = Some(ty),
             None => self.no_overload(id, at, name, types, member),
         }

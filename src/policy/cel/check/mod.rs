@@ -74,7 +74,7 @@ fn untyped() -> Type {
 /// Whether that is what it is, or what is in it.
 fn is_untyped(ty: &Type) -> bool {
     match ty {
-        Type::Opaque(name) => name.is_empty(),
+        Type::Opaque(_) => ty.is_missing(),
         Type::List(a) | Type::Optional(a) | Type::Type(Some(a)) => is_untyped(a),
         Type::Map(ab) => is_untyped(&ab.0) || is_untyped(&ab.1),
         _ => false,
@@ -249,6 +249,15 @@ impl Checker<'_> {
                 self.raise(at, format!("undefined field '{field}'"));
             }
             return found.and_then(|(_, ty)| Type::parse(ty));
+        }
+        match structure {
+            // Kubernetes takes its schemas' names of simple types for types with fields, of which they have none.
+            "bool" | "bytes" | "double" | "int" | "list" | "string" | "uint" => {
+                self.raise(at, format!("undefined field '{field}'"));
+                return None;
+            }
+            "map" => return Some(Type::Dyn),
+            _ => {}
         }
         if !self.environment.is_struct(structure) {
             self.raise(at, format!("unexpected failed resolution of '{structure}'"));

@@ -8,7 +8,7 @@ use crate::policy::cel::{
     ops,
     plan::{Call, Comparison, Matching, Target},
     types::Type,
-    value::{Map, Value},
+    value::{List, Map, Value},
 };
 use std::{
     cmp::Ordering,
@@ -103,6 +103,10 @@ impl<'a> Machine<'_, 'a> {
             (Target::Not, _) => Err(no_overload()),
             (Target::Negate, [value]) => ops::negate(value),
             (Target::Compare(comparison), [a, b]) => compare(*comparison, a, b, &call.function),
+            (
+                Target::Arithmetic(ops::Arithmetic::Add),
+                [Value::List(List::Growing(list)), Value::List(more)],
+            ) => self.grow(list, more),
             (Target::Arithmetic(op), [a, b]) => {
                 if let (Value::String(a), Value::String(b)) = (a, b) {
                     self.bounded(a.len() + b.len())?;
@@ -185,6 +189,8 @@ fn find<'a>(
         Value::String(text) => text,
         // A type is its name to Go.
         Value::Type(ty) => ty.runtime_name(),
+        // And an optional what it wraps.
+        Value::Optional(Some(inner)) => return find(pattern, matching, inner, rest),
         _ => return Err(no_overload()),
     };
     match matching {

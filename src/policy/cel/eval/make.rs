@@ -63,16 +63,17 @@ impl<'a> Machine<'_, 'a> {
         let mut entries = Entries::default();
         for (key, value, optional) in &map.entries {
             let key = self.eval(key)?;
-            let value = self.eval(value)?;
-            ops::hashable(&key)?;
-            if !optional {
-                entries.set(key, value);
-                continue;
-            }
-            match value {
-                Value::Optional(Some(inner)) => entries.set(key, (*inner).clone()),
-                Value::Optional(None) => entries.remove(&key),
+            let value = match self.eval(value)? {
+                value if !optional => Some(value),
+                Value::Optional(inner) => inner.map(|inner| (*inner).clone()),
                 other => return Err(not_optional(&gofmt::plain(&key), &other)),
+            };
+            if let Some(value) = value {
+                ops::hashable(&key)?;
+                entries.set(key, value);
+            } else {
+                ops::removable(&key, &entries)?;
+                entries.remove(&key);
             }
         }
         Ok(entries)
@@ -139,16 +140,15 @@ fn make_object<'a>(name: &Arc<str>, mut fields: Vec<(Arc<str>, Value<'a>)>) -> R
         for (field, value) in &mut fields {
             match &**field {
                 "value" => {}
-                // A type is its name to Go.
-                "op" | "path" | "from" if matches!(value, Value::Type(_)) => {
-                    *value = unwrapped(value);
-                }
-                "op" | "path" | "from" if matches!(value, Value::String(_)) => {}
                 "op" | "path" | "from" => {
-                    let found = go_native(value);
-                    return Err(fail(format!(
-                        "unexpected type {found} for JSONPatchType '{field}' field"
-                    )));
+                    let text = unwrapped(value);
+                    if !matches!(text, Value::String(_)) {
+                        let found = go_native(value);
+                        return Err(fail(format!(
+                            "unexpected type {found} for JSONPatchType '{field}' field"
+                        )));
+                    }
+                    *value = text;
                 }
                 _ => return Err(fail(format!("unexpected JSONPatchType field: {field}"))),
             }

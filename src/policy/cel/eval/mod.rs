@@ -1,11 +1,15 @@
 //! The interpreter: cel-go's semantics, errors and costs, on borrowed values.
 
 mod call;
+mod grow;
 mod make;
 mod native;
 mod path;
+mod variables;
 
-pub(crate) use native::{double_member, go_type, opaque, present};
+pub(crate) use grow::frozen;
+pub(crate) use native::{double_member, foreign, go_type, opaque, present, unwrapped};
+pub(crate) use variables::evaluate;
 
 use super::{
     bindings::Bindings,
@@ -31,9 +35,6 @@ const MOST_MADE: usize = 256 << 20;
 /// to patterns without counts.
 const MOST_STEPS: u64 = 400_000_000;
 
-/// More variables than this may not lean on each other in a row: the stack is finite.
-const NESTING: usize = 64;
-
 /// The state of one evaluation.
 pub(crate) struct Machine<'m, 'a> {
     pub bindings: &'m Bindings<'a>,
@@ -52,11 +53,13 @@ pub(super) enum Slot<'a> {
     Unset,
     /// To be evaluated when first asked for.
     Lazy(&'a Node),
+    /// It was an empty list or map, which cel-go made one that can be added to.
+    Growing(Value<'a>),
     Set(Res<'a>),
 }
 
 /// Evaluates a plan; the cost is given in every case.
-pub(crate) fn run<'a>(plan: &'a Plan, bindings: &Bindings<'a>, limit: u64) -> (Res<'a>, u64) {
+fn run<'a>(plan: &'a Plan, bindings: &Bindings<'a>, limit: u64) -> (Res<'a>, u64) {
     let mut machine = Machine::new(bindings, limit);
     if plan.slots > 0 {
         machine.slots.resize_with(plan.slots, || Slot::Unset);
@@ -95,7 +98,9 @@ fn owned(value: Value<'_>) -> Value<'static> {
         Value::String(Text::Shared(text)) => Value::String(Text::Shared(text)),
         Value::String(Text::Borrowed(text)) => Value::text(text),
         Value::Bytes(bytes) => Value::Bytes(bytes),
+        Value::List(List::Growing(list)) => Value::List(List::Growing(list)),
         Value::List(list) => Value::list(list.iter().map(owned).collect()),
+        Value::Map(Map::Variables) => Value::Map(Map::Variables),
         Value::Map(map) => {
             let mut entries = Entries::default();
             for (key, value) in map.entries() {
@@ -159,6 +164,10 @@ impl<'m, 'a> Machine<'m, 'a> {
             Value::List(List::Owned(items)) => items.len().saturating_mul(48),
             _ => return Ok(()),
         };
+        self.count(octets)
+    }
+
+    fn count(&mut self, octets: usize) -> Result<(), Error> {
         self.made = self.made.saturating_add(octets);
         if self.made > MOST_MADE {
             return self.foresee(u64::MAX);

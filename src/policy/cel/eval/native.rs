@@ -22,7 +22,7 @@ pub(crate) fn present<'a>(inner: &Value<'a>) -> Res<'a> {
 }
 
 /// cel-go's `Value()` and back: some types do not survive it.
-pub(super) fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
+pub(crate) fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
     match value {
         Value::Optional(None) => Value::Null,
         Value::Optional(Some(inner)) => unwrapped(inner),
@@ -31,6 +31,11 @@ pub(super) fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
         Value::List(list @ List::Concat(_)) => {
             Value::list(list.iter().map(|item| unwrapped(&item)).collect())
         }
+        Value::Map(Map::Variables) => {
+            Value::Opaque(Arc::new(Opaque::Failed(no_overload().to_string())))
+        }
+        // What it wraps is the empty list that it was.
+        Value::List(List::Growing(_)) => Value::list(Vec::new()),
         Value::Object(object) if &*object.name != "JSONPatch" => {
             let mut entries = Entries::default();
             for (name, field) in &object.fields {
@@ -73,7 +78,7 @@ pub(super) fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
 }
 
 /// A field of an object as Go's own value and back: what is in lists and maps, too.
-fn native_field<'a>(field: &Value<'a>) -> Value<'a> {
+pub(super) fn native_field<'a>(field: &Value<'a>) -> Value<'a> {
     match field {
         Value::List(list @ (List::Owned(_) | List::Concat(_))) => {
             Value::list(list.iter().map(|item| unwrapped(&item)).collect())
@@ -85,14 +90,18 @@ fn native_field<'a>(field: &Value<'a>) -> Value<'a> {
             }
             Value::Map(Map::Owned(Arc::new(entries)))
         }
+        Value::Optional(Some(inner)) => native_field(inner),
         other => unwrapped(other),
     }
 }
 
 /// A key that no object of Kubernetes has.
-fn odd_key<'a>(field: &Value<'a>) -> Option<Value<'a>> {
+pub(super) fn odd_key<'a>(field: &Value<'a>) -> Option<Value<'a>> {
+    if let Value::Optional(Some(inner)) = field {
+        return odd_key(inner);
+    }
     let Value::Map(Map::Owned(entries)) = field else { return None };
-    let odd = |key: &&Value<'a>| !matches!(key, Value::String(_) | Value::Type(_));
+    let odd = |key: &&Value<'a>| !matches!(unwrapped(key), Value::String(_));
     entries.list.iter().map(|(key, _)| key).find(odd).cloned()
 }
 
@@ -109,9 +118,11 @@ pub(crate) fn go_type(value: &Value<'_>, native: bool) -> &'static str {
         Value::Bytes(_) => "types.Bytes",
         Value::List(List::Json(_)) if native => "[]interface {}",
         Value::List(List::Concat(_)) => "*types.concatList",
+        Value::List(List::Growing(_)) => "*types.mutableList",
         Value::List(_) => "*types.baseList",
         Value::Map(Map::Json(_)) if native => "map[string]interface {}",
         Value::Map(Map::Variables) => "*lazy.MapValue",
+        Value::Map(Map::Owned(entries)) if entries.named => "*types.mutableMap",
         Value::Map(_) => "*types.baseMap",
         Value::Duration(_) => "types.Duration",
         Value::Timestamp(_) => "types.Timestamp",
@@ -133,7 +144,7 @@ pub(super) fn go_native(value: &Value<'_>) -> &'static str {
         Value::Double(_) => "float64",
         Value::String(_) => "string",
         Value::Bytes(_) => "[]uint8",
-        Value::List(List::Json(_)) => "[]interface {}",
+        Value::List(List::Json(_) | List::Concat(_)) => "[]interface {}",
         Value::List(_) => "[]ref.Val",
         Value::Map(Map::Json(_)) => "map[string]interface {}",
         Value::Map(_) => "map[ref.Val]ref.Val",
@@ -145,8 +156,45 @@ pub(super) fn go_native(value: &Value<'_>) -> &'static str {
             Native::Nothing => "*types.Err",
             Native::Itself => opaque.go_type(),
         },
-        Value::Optional(_) | Value::Object(_) => "map[string]interface {}",
+        Value::Optional(Some(inner)) => go_native(inner),
+        Value::Optional(None) => "<nil>",
+        Value::Object(object) if &*object.name == "JSONPatch" => "*mutation.JSONPatchVal",
+        Value::Object(object) if object.fields.iter().any(|(_, f)| odd_key(f).is_some()) => {
+            "*types.Err"
+        }
+        Value::Object(_) => "map[string]interface {}",
     }
+}
+
+/// What a path's value is in Go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// CEL's own value.
+    Cel,
+    /// As it stands in the request.
+    Json,
+    /// As `Object{…}` holds it: what a value wraps.
+    Field,
+}
+
+/// `%T` of a path's value.
+pub(super) fn go_type_of(value: &Value<'_>, form: Form) -> String {
+    match (value, form) {
+        (Value::List(_), Form::Field) => "[]interface {}".to_owned(),
+        (Value::Map(_), Form::Field) => "map[string]interface {}".to_owned(),
+        (Value::Opaque(opaque), Form::Field) => match &**opaque {
+            Opaque::Failed(text) => foreign(text).unwrap_or("*types.Err").to_owned(),
+            _ => opaque.go_type().to_owned(),
+        },
+        (value, Form::Field) => go_native(value).to_owned(),
+        (value, form) => go_type(value, form == Form::Json).to_owned(),
+    }
+}
+
+/// The Go type that a failure is about.
+pub(crate) fn foreign(failure: &str) -> Option<&str> {
+    let rest = failure.strip_prefix("unsupported conversion to ref.Val: (")?;
+    rest.split_once(')').map(|(name, _)| name)
 }
 
 pub(crate) fn double_member(d: f64) -> Option<Member> {

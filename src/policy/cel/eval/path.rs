@@ -1,18 +1,14 @@
 //! Paths: from a variable or a value, by fields and indexes, to what is there.
 
 use super::{
-    Machine, NESTING, Res, Slot,
-    native::{go_type, present, unwrapped},
-    run,
+    Machine, Res, Slot,
+    native::{Form, go_type_of, native_field, odd_key, present, unwrapped},
 };
 use crate::policy::cel::{
-    PER_CALL_LIMIT,
-    bindings::Variable,
-    error::{Error, Failure, fail, no_overload},
+    error::{Error, fail, no_overload},
     gofmt,
     library::authz,
     plan::{Attr, Base, Global, Key, Qualifier},
-    shape,
     value::{Map, Object, Text, Value, double_to_int},
 };
 
@@ -41,6 +37,10 @@ impl<'a> Machine<'_, 'a> {
 
     /// A path's value, charged for its steps only.
     pub(super) fn resolve(&mut self, attr: &'a Attr) -> Res<'a> {
+        self.resolve_as(attr, &mut Form::Cel)
+    }
+
+    fn resolve_as(&mut self, attr: &'a Attr, form: &mut Form) -> Res<'a> {
         let start = match &attr.base {
             Base::Global(global) => self.global(*global)?,
             Base::Local(slot) => self.local(*slot)?,
@@ -48,33 +48,21 @@ impl<'a> Machine<'_, 'a> {
             Base::Condition(parts) => {
                 let (condition, yes, no) = &**parts;
                 return match self.eval(condition)? {
-                    Value::Bool(true) => self.resolve(yes),
-                    Value::Bool(false) => self.resolve(no),
+                    Value::Bool(true) => self.resolve_as(yes, form),
+                    Value::Bool(false) => self.resolve_as(no, form),
                     _ => Err(no_overload()),
                 };
             }
         };
+        *form = if matches!(attr.base, Base::Global(_)) { Form::Json } else { Form::Cel };
         match start {
             // What goes through a path comes out as what it wraps: cel-go's oddity of optionals.
             Value::Optional(Some(inner)) if attr.qualifiers.is_empty() => {
                 Ok(Value::some(unwrapped(&inner)))
             }
             start if attr.qualifiers.is_empty() => Ok(start),
-            start => self.qualify_all(start, &attr.qualifiers),
+            start => self.qualify_all(start, &attr.qualifiers, form),
         }
-    }
-
-    /// A path's value, and whether it is as it stands in the request.
-    pub(super) fn resolve_key(&mut self, attr: &'a Attr) -> Result<(Value<'a>, bool), Error> {
-        if let Base::Condition(parts) = &attr.base {
-            let (condition, yes, no) = &**parts;
-            return match self.eval(condition)? {
-                Value::Bool(true) => self.resolve_key(yes),
-                Value::Bool(false) => self.resolve_key(no),
-                _ => Err(no_overload()),
-            };
-        }
-        Ok((self.resolve(attr)?, matches!(attr.base, Base::Global(_))))
     }
 
     pub(super) fn global(&mut self, global: Global) -> Res<'a> {
@@ -106,15 +94,21 @@ impl<'a> Machine<'_, 'a> {
             let node = *node;
             self.slots[slot] = Slot::Unset;
             let value = self.eval(node);
-            self.slots[slot] = Slot::Set(value);
+            self.slots[slot] = self.named(value);
         }
         match self.slots.get(slot) {
             Some(Slot::Set(value)) => value.clone(),
+            Some(Slot::Growing(value)) => Ok(value.clone()),
             _ => Err(fail("no such attribute(s)")),
         }
     }
 
-    pub(super) fn qualify_all(&mut self, start: Value<'a>, qualifiers: &'a [Qualifier]) -> Res<'a> {
+    fn qualify_all(
+        &mut self,
+        start: Value<'a>,
+        qualifiers: &'a [Qualifier],
+        form: &mut Form,
+    ) -> Res<'a> {
         let mut optional = false;
         let mut value = match start {
             Value::Optional(None) => return Ok(Value::Optional(None)),
@@ -127,7 +121,7 @@ impl<'a> Machine<'_, 'a> {
         for qualifier in qualifiers {
             optional = optional || qualifier.optional;
             if optional {
-                match self.qualify(&value, qualifier, true)? {
+                match self.qualify(&value, qualifier, true, form)? {
                     Some(found) => {
                         self.charge(1)?;
                         value = found;
@@ -135,7 +129,7 @@ impl<'a> Machine<'_, 'a> {
                     None => return Ok(Value::Optional(None)),
                 }
             } else {
-                let found = self.qualify(&value, qualifier, qualifier.test);
+                let found = self.qualify(&value, qualifier, qualifier.test, form);
                 if let Err(stop) = &found
                     && !stop.is_value()
                 {
@@ -159,7 +153,17 @@ impl<'a> Machine<'_, 'a> {
         value: &Value<'a>,
         qualifier: &'a Qualifier,
         presence: bool,
+        form: &mut Form,
     ) -> Result<Option<Value<'a>>, Error> {
+        if qualifier.typed
+            && let (Value::Object(object), Key::Field(name)) = (value, &qualifier.key)
+        {
+            *form = match object.field(name) {
+                // Go's nil, as in the request.
+                None | Some(Value::Optional(None)) => Form::Json,
+                Some(_) => Form::Field,
+            };
+        }
         match &qualifier.key {
             Key::Field(name) => {
                 if let Value::Map(Map::Json(map)) = value {
@@ -172,15 +176,21 @@ impl<'a> Machine<'_, 'a> {
                 let key = Value::String(Text::Borrowed(name));
                 self.select(value, &key, presence, qualifier.typed)
             }
-            Key::Const(key) => self.select(value, key, presence, qualifier.typed),
+            Key::Const(key) => {
+                note_key(key, form);
+                self.select(value, key, presence, qualifier.typed)
+            }
             Key::Attr(attr) => {
-                let (key, native) = self.resolve_key(attr)?;
-                check_key(&key, native)?;
+                let mut key_form = Form::Cel;
+                let key = self.resolve_as(attr, &mut key_form)?;
+                check_key(&key, key_form)?;
+                note_key(&key, form);
                 self.select(value, &key, presence, qualifier.typed)
             }
             Key::Node(node) => {
                 let key = self.eval(node)?;
-                check_key(&key, false)?;
+                check_key(&key, Form::Cel)?;
+                note_key(&key, form);
                 self.select(value, &key, presence, qualifier.typed)
             }
         }
@@ -198,7 +208,7 @@ impl<'a> Machine<'_, 'a> {
             Value::Map(map) => match map.find(key) {
                 Some(found) => Ok(Some(found)),
                 None if presence => Ok(None),
-                None => Err(fail(format!("no such key: {}", gofmt::plain(key)))),
+                None => Err(no_key(key)),
             },
             Value::List(list) => {
                 let index = list_index(key)?;
@@ -209,59 +219,13 @@ impl<'a> Machine<'_, 'a> {
                 }
             }
             Value::Object(object) => select_object(object, key, presence, typed),
+            Value::Opaque(_) => {
+                present(value)?;
+                if presence { Ok(None) } else { Err(no_key(key)) }
+            }
             _ if presence => Ok(None),
-            _ => Err(fail(format!("no such key: {}", gofmt::plain(key)))),
+            _ => Err(no_key(key)),
         }
-    }
-
-    /// `variables.name`: evaluated once, its cost kept apart.
-    pub(in crate::policy::cel) fn variable(
-        &mut self,
-        key: &Value<'_>,
-        presence: bool,
-    ) -> Result<Option<Value<'a>>, Error> {
-        let Value::String(name) = key else { return Err(no_overload()) };
-        let known = shape::unescape(name);
-        let found = known
-            .and_then(|known| self.bindings.variables.iter().rev().find(|it| *it.name == *known));
-        let Some(&Variable { name, program, ref known }) = found else {
-            return if presence {
-                Ok(None)
-            } else {
-                Err(fail(format!("no such key: {}", &**name)))
-            };
-        };
-        if let Some(known) = known.get() {
-            return known.clone().map(Some);
-        }
-        let program = match program {
-            Ok(program) => program,
-            Err(error) => {
-                return Err(fail(format!(
-                    "composited variable {} fails to compile: {error}",
-                    gofmt::quote(name)
-                )));
-            }
-        };
-        let depth = self.bindings.nesting.get();
-        if depth >= NESTING {
-            return Err(fail(format!("variables lean on each other more than {NESTING} deep")));
-        }
-        self.bindings.nesting.set(depth + 1);
-        let (result, cost) = run(program.plan(), self.bindings, PER_CALL_LIMIT);
-        self.bindings.nesting.set(depth);
-        self.bindings.spent.set(self.bindings.spent.get().saturating_add(cost));
-        let result = match result {
-            Err(error) if matches!(error.failure(), Failure::Unknown(_) | Failure::Interrupted) => {
-                return Err(error);
-            }
-            Err(error) => Err(fail(format!(
-                "composited variable {} fails to evaluate: {error}",
-                gofmt::quote(name)
-            ))),
-            Ok(value) => Ok(value),
-        };
-        known.get_or_init(|| result).clone().map(Some)
     }
 }
 
@@ -289,9 +253,14 @@ fn select_object<'a>(
             None => Ok(Some(Value::Null)),
         };
     }
+    if typed && object.fields.iter().any(|(_, field)| odd_key(field).is_some()) {
+        // Then no map comes of it, and Kubernetes looks for the field in the error.
+        let text = format!("cannot get field {}", gofmt::quote(name));
+        return if presence { Ok(None) } else { Err(fail(text)) };
+    }
     match found {
         // Only where its type is known, and then as the plain value.
-        Some(found) if typed => Ok(Some(unwrapped(&found))),
+        Some(found) if typed => Ok(Some(native_field(&found))),
         _ if presence => Ok(None),
         None if typed => Ok(Some(Value::Null)),
         _ => Err(fail(format!("no such key: {}", &**name))),
@@ -309,11 +278,22 @@ fn list_index(key: &Value<'_>) -> Result<i64, Error> {
     }
 }
 
-fn check_key(key: &Value<'_>, native: bool) -> Result<(), Error> {
+fn no_key(key: &Value<'_>) -> Error {
+    fail(format!("no such key: {}", gofmt::plain(key)))
+}
+
+/// Go's own values are found by texts and integers only; cel-go makes its own of them for other keys.
+fn note_key(key: &Value<'_>, form: &mut Form) {
+    if !matches!(key, Value::String(_) | Value::Int(_)) {
+        *form = Form::Cel;
+    }
+}
+
+fn check_key(key: &Value<'_>, form: Form) -> Result<(), Error> {
     match key {
         Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {
             Ok(())
         }
-        other => Err(fail(format!("invalid qualifier type: {}", go_type(other, native)))),
+        other => Err(fail(format!("invalid qualifier type: {}", go_type_of(other, form)))),
     }
 }

@@ -130,6 +130,10 @@ fn reverse<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Valu
 
 fn distinct<'a>(machine: &mut Machine<'_, 'a>, args: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let list = list(args, 0)?;
+    if list.is_empty() {
+        // The very same, which may grow.
+        return Ok(Value::List(list.clone()));
+    }
     machine.foresee(cost::list_self(list))?;
     let mut unique: Vec<Value<'a>> = Vec::new();
     for item in list.iter() {

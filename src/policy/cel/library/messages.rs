@@ -1,10 +1,10 @@
 //! The messages of protocol buffers that cel-go always knows: they can be made, and are plain values then.
 
+use super::wire::{self, Place};
 use crate::policy::cel::{
     error::{Error, fail},
-    ops,
     types::Type,
-    value::{Entries, Map, Object, Text, Timestamp, Value},
+    value::{Map, Object, Text, Timestamp, Value},
 };
 use std::sync::Arc;
 
@@ -75,35 +75,45 @@ pub(crate) fn make<'a>(
             _ => Value::Double(0.0),
         },
         "Int64Value" => value.unwrap_or(Value::Int(0)),
-        "Int32Value" => {
-            i32::try_from(int("value")).map_err(|_| overflow(name, "integer overflow"))?;
-            Value::Int(int("value"))
-        }
+        "Int32Value" => Value::Int(short(name, "value", int("value"))?.into()),
         "UInt64Value" => value.unwrap_or(Value::Uint(0)),
         "UInt32Value" => match value {
             Some(Value::Uint(u)) if u > u64::from(u32::MAX) => {
-                return Err(overflow(name, "unsigned integer overflow"));
+                return Err(conversion(name, "value", "unsigned integer overflow"));
             }
             other => other.unwrap_or(Value::Uint(0)),
         },
         "StringValue" => value.unwrap_or(Value::String(Text::Borrowed(""))),
         "Duration" => {
-            let seconds = int("seconds").checked_mul(1_000_000_000);
-            let nanos = seconds.and_then(|s| s.checked_add(int("nanos")));
-            Value::Duration(nanos.ok_or_else(|| fail("integer overflow"))?)
+            let nanos = i64::from(short(name, "nanos", int("nanos"))?);
+            // As near as it comes.
+            Value::Duration(int("seconds").saturating_mul(1_000_000_000).saturating_add(nanos))
         }
-        "Timestamp" => Value::Timestamp(Timestamp {
-            seconds: int("seconds"),
-            nanos: u32::try_from(int("nanos")).unwrap_or_default(),
-            offset: 0,
-        }),
-        "Struct" => json(field("fields").unwrap_or_else(empty_map)),
-        "ListValue" => json(field("values").unwrap_or_else(|| Value::list(Vec::new()))),
-        "Value" => match fields.last() {
-            Some((name, _)) if &**name == "null_value" => Value::Null,
-            Some((_, value)) => json(value.clone()),
-            None => Value::Null,
-        },
+        "Timestamp" => {
+            let nanos = i64::from(short(name, "nanos", int("nanos"))?);
+            Value::Timestamp(Timestamp {
+                seconds: int("seconds").wrapping_add(nanos.div_euclid(1_000_000_000)),
+                nanos: u32::try_from(nanos.rem_euclid(1_000_000_000)).unwrap_or_default(),
+                offset: 0,
+            })
+        }
+        "Struct" | "ListValue" | "Value" => {
+            let mut made = match &**name {
+                "google.protobuf.Struct" => Value::Map(Map::Owned(Arc::default())),
+                "google.protobuf.ListValue" => Value::list(Vec::new()),
+                _ => Value::Null,
+            };
+            for (field, value) in fields {
+                made = json(name, field, value)?;
+            }
+            made
+        }
+        "Struct.FieldsEntry" => {
+            for (field, value) in fields {
+                json(name, field, value)?;
+            }
+            Value::Object(Arc::new(Object { name: name.clone(), fields: fields.to_vec() }))
+        }
         "Any" => {
             return Err(match field("type_url") {
                 Some(Value::String(url)) => {
@@ -117,36 +127,33 @@ pub(crate) fn make<'a>(
     })
 }
 
-/// A number that the message has no room for.
-fn overflow(name: &str, text: &str) -> Error {
-    fail(format!("field type conversion error for {name}.value value type: {text}"))
+/// A number of 32 bits.
+fn short(name: &str, field: &str, value: i64) -> Result<i32, Error> {
+    i32::try_from(value).map_err(|_| conversion(name, field, "integer overflow"))
 }
 
-fn empty_map<'a>() -> Value<'a> {
-    Value::Map(Map::Owned(Arc::new(Entries::default())))
+/// A value that the message has no room for.
+fn conversion(name: &str, field: &str, text: &str) -> Error {
+    fail(format!("field type conversion error for {name}.{field} value type: {text}"))
 }
 
-/// Through JSON, where every number is a double.
-fn json(value: Value<'_>) -> Value<'_> {
-    const SAFE: i64 = (1 << 53) - 1;
-    match value {
-        #[allow(clippy::cast_precision_loss, reason = "exact in this range")]
-        Value::Int(i) if (-SAFE..=SAFE).contains(&i) => Value::Double(i as f64),
-        Value::Int(i) => Value::text(i.to_string()),
-        #[allow(clippy::cast_precision_loss, reason = "exact in this range")]
-        Value::Uint(u) if u <= SAFE.unsigned_abs() => Value::Double(u as f64),
-        Value::Uint(u) => Value::text(u.to_string()),
-        Value::List(items) => Value::list(items.iter().map(json).collect()),
-        Value::Map(map) => {
-            let mut entries = Entries::default();
-            for (key, value) in map.entries() {
-                entries.set(key, json(value));
-            }
-            Value::Map(Map::Owned(Arc::new(entries)))
+/// A field of a message that carries JSON.
+fn json<'a>(name: &str, field: &str, value: &Value<'a>) -> Result<Value<'a>, Error> {
+    let made = match (field, value) {
+        ("null_value", Value::Int(number)) => {
+            return short(name, field, *number).map(|_| Value::Null);
         }
-        time @ (Value::Timestamp(_) | Value::Duration(_)) => {
-            ops::convert(&time, &Type::String).unwrap_or(Value::Null)
+        ("values", Value::List(items)) => {
+            wire::list(items, Place::Message("google.protobuf.ListValue.values"))
         }
-        other => other,
-    }
+        ("fields", Value::Map(map)) => {
+            wire::map(map, Place::Message("google.protobuf.Struct.FieldsEntry.value"))
+        }
+        _ => wire::value(value, Place::Message("google.protobuf.Struct.FieldsEntry.value")),
+    };
+    made.map_err(
+        |error| {
+            if error.is_value() { conversion(name, field, &error.to_string()) } else { error }
+        },
+    )
 }

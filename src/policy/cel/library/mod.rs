@@ -18,6 +18,7 @@ mod sets;
 mod strings;
 mod times;
 mod url;
+mod wire;
 
 pub use self::{
     authz::{Authorizer, GroupCheck, PathCheck, ResourceCheck},
@@ -140,6 +141,40 @@ impl Opaque {
             | Self::ResourceCheck(_)
             | Self::Decision(_) => Native::Nothing,
         }
+    }
+
+    /// The text that Kubernetes makes of it where Go wants one.
+    pub(crate) fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Ip(_) | Self::Cidr(_) | Self::Url(_) | Self::Semver(_) => Some(self.plain()),
+            Self::Quantity(quantity, _) => Some(quantity.canonical()),
+            Self::Format(_)
+            | Self::Authorizer(_)
+            | Self::PathCheck(_)
+            | Self::GroupCheck(_)
+            | Self::ResourceCheck(_)
+            | Self::Decision(_)
+            | Self::Failed(_) => None,
+        }
+    }
+
+    /// That it cannot be converted to a Go type.
+    pub(crate) fn no_conversion(&self, to: &str) -> String {
+        let name = match self {
+            Self::Ip(_) => "IP",
+            Self::Cidr(_) => "CIDR",
+            Self::Url(_) => "URL",
+            Self::Quantity(..) => "Quantity",
+            Self::Semver(_) => "Semver",
+            Self::Format(_) => "Format",
+            Self::Authorizer(_)
+            | Self::PathCheck(_)
+            | Self::GroupCheck(_)
+            | Self::ResourceCheck(_)
+            | Self::Decision(_) => self.type_name(),
+            Self::Failed(text) => return text.clone(),
+        };
+        format!("type conversion error from '{name}' to '{to}'")
     }
 
     /// `%v` in Go.

@@ -5,7 +5,7 @@ use crate::policy::cel::{
     error::{Error, Failure, fail, no_overload},
     library::Opaque,
     time,
-    value::{List, Map, Text, Value},
+    value::{Entries, List, Map, Text, Value},
 };
 use std::sync::Arc;
 
@@ -156,8 +156,7 @@ pub fn concat<'a>(a: List<'a>, b: List<'a>) -> List<'a> {
     if b.is_empty() {
         return a;
     }
-    let length = a.len().saturating_add(b.len());
-    List::Concat(Arc::new((a, b, length)))
+    a.concat(b)
 }
 
 /// `-x`.
@@ -175,15 +174,31 @@ pub fn negate<'a>(value: &Value<'a>) -> Res<'a> {
 
 /// Go's maps take no key that holds a slice, and the API server says so.
 pub(crate) fn hashable(key: &Value<'_>) -> Result<(), Error> {
-    let ty = match key {
-        Value::Bytes(_) => "types.Bytes",
-        Value::Opaque(opaque) if matches!(**opaque, Opaque::Semver(_) | Opaque::Format(_)) => {
-            opaque.go_type()
+    unhashable(key).map_or(Ok(()), |ty| {
+        let text = format!("runtime error: hash of unhashable type {ty}");
+        Err(Error::new(Failure::Internal(text)))
+    })
+}
+
+/// The same where a key is taken out, which Go says in other words if there is nothing to take.
+pub(crate) fn removable(key: &Value<'_>, from: &Entries<'_>) -> Result<(), Error> {
+    match unhashable(key) {
+        Some(ty) if from.list.is_empty() => {
+            Err(Error::new(Failure::Internal(format!("hash of unhashable type: {ty}"))))
         }
-        _ => return Ok(()),
-    };
-    let text = format!("runtime error: hash of unhashable type {ty}");
-    Err(Error::new(Failure::Internal(text)))
+        _ => hashable(key),
+    }
+}
+
+fn unhashable(key: &Value<'_>) -> Option<&'static str> {
+    match key {
+        Value::Bytes(_) => Some("types.Bytes"),
+        Value::Opaque(opaque) => match &**opaque {
+            Opaque::Semver(_) | Opaque::Format(_) => Some(opaque.go_type()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `x in y`.

@@ -3,8 +3,8 @@
 mod arithmetic;
 mod convert;
 
-pub(crate) use arithmetic::hashable;
 pub use arithmetic::{Arithmetic, arithmetic, concat, contains, lacking, negate};
+pub(crate) use arithmetic::{hashable, removable};
 pub use convert::convert;
 
 use super::{
