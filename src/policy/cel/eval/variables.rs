@@ -12,7 +12,7 @@ use crate::policy::cel::{
 };
 
 /// More variables than this do not lean on each other in one go: the stack is finite.
-const NESTING: usize = 64;
+const NESTING: usize = 16;
 
 /// Evaluates a plan. Where variables lean on each other too deep for the stack, it begins again with the deepest.
 pub(crate) fn evaluate<'a>(plan: &'a Plan, bindings: &Bindings<'a>, limit: u64) -> (Res<'a>, u64) {
