@@ -1,6 +1,7 @@
 //! How Go writes values: messages of cel-go and the `string()` conversions depend on it.
 
 use super::{
+    eval::go_type,
     time,
     value::{List, Map, Value},
 };
@@ -280,6 +281,17 @@ pub fn quoted(value: &Value<'_>) -> String {
             let text = quote(c.encode_utf8(&mut [0; 4]));
             format!("'{}'", &text[1..text.len() - 1])
         }
+    }
+}
+
+/// `%s` of a key: what is no text says what it is.
+#[must_use]
+pub fn text(value: &Value<'_>) -> String {
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
+            format!("%!s({}={})", go_type(value, false), plain(value))
+        }
+        _ => plain(value),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     cost,
     environment::Environment,
     eval,
-    library::{self, Binding},
+    library::{self, Binding, messages},
     ops::Arithmetic,
     plan::{
         Attr, Base, Body, Call, Comparison, Fold, Global, InSet, Key, ListNode, MapNode, Matching,
@@ -112,6 +112,9 @@ impl Lowering<'_> {
                 return Ok(Node::Const(Value::Type(Arc::new(ty.clone()))));
             }
             Some(Name::Message(name)) => {
+                if let Some(ty @ Type::Struct(_)) = messages::type_of(name) {
+                    return Ok(Node::Const(Value::Type(Arc::new(ty))));
+                }
                 return Err(format!("reference to undefined type: {name}"));
             }
             Some(Name::Zero) => return Ok(Node::Const(Value::Int(0))),

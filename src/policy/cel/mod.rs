@@ -17,6 +17,7 @@ pub mod authorizer;
 mod bindings;
 mod check;
 mod cost;
+mod depth;
 mod environment;
 mod error;
 mod eval;

@@ -45,7 +45,7 @@ pub fn json(value: &Value<'_>) -> Json {
             _ => json!({ "opaque": { "type": opaque.type_name(), "string": described(opaque) } }),
         },
         // A message of protocol buffers.
-        Value::Object(object) if object.name.starts_with("google.protobuf.") => {
+        Value::Object(object) if object.is_message() => {
             json!({ "opaque": { "type": &*object.name, "string": "*types.protoObj" } })
         }
         Value::Object(object) => {

@@ -413,6 +413,11 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// A message of protocol buffers.
+    pub(super) fn is_message(&self) -> bool {
+        self.name.starts_with("google.protobuf.")
+    }
+
     /// A field that is set.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Value<'a>> {
@@ -495,6 +500,7 @@ impl<'a> Value<'a> {
             Self::Duration(_) => Type::Duration,
             Self::Timestamp(_) => Type::Timestamp,
             // `type(type(1))` and, an oddity of Kubernetes, `type(Object{})`.
+            Self::Object(object) if object.is_message() => Type::structure(&object.name),
             Self::Type(_) | Self::Object(_) => Type::Type(None),
             Self::Optional(_) => Type::Opaque(Arc::from("optional_type")),
             Self::Opaque(opaque) => match &**opaque {

@@ -36,7 +36,7 @@ pub(crate) fn unwrapped<'a>(value: &Value<'a>) -> Value<'a> {
         }
         // What it wraps is the empty list that it was.
         Value::List(List::Growing(_)) => Value::list(Vec::new()),
-        Value::Object(object) if &*object.name != "JSONPatch" => {
+        Value::Object(object) if !object.is_message() && &*object.name != "JSONPatch" => {
             let mut entries = Entries::default();
             for (name, field) in &object.fields {
                 if let Some(key) = odd_key(field) {
@@ -130,6 +130,7 @@ pub(crate) fn go_type(value: &Value<'_>, native: bool) -> &'static str {
         Value::Optional(_) => "*types.Optional",
         Value::Opaque(opaque) => opaque.go_type(),
         Value::Object(object) if &*object.name == "JSONPatch" => "*mutation.JSONPatchVal",
+        Value::Object(object) if object.is_message() => "*types.protoObj",
         Value::Object(_) => "*dynamic.ObjectVal",
     }
 }
@@ -162,6 +163,7 @@ pub(super) fn go_native(value: &Value<'_>) -> &'static str {
         Value::Object(object) if object.fields.iter().any(|(_, f)| odd_key(f).is_some()) => {
             "*types.Err"
         }
+        Value::Object(object) if object.is_message() => "*dynamicpb.Message",
         Value::Object(_) => "map[string]interface {}",
     }
 }

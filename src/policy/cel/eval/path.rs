@@ -7,7 +7,7 @@ use super::{
 use crate::policy::cel::{
     error::{Error, fail, no_overload},
     gofmt,
-    library::authz,
+    library::{authz, messages},
     plan::{Attr, Base, Global, Key, Qualifier},
     value::{Map, Object, Text, Value, double_to_int},
 };
@@ -235,14 +235,23 @@ fn select_object<'a>(
     presence: bool,
     typed: bool,
 ) -> Result<Option<Value<'a>>, Error> {
-    let Value::String(name) = key else {
-        return Err(fail(format!("unsupported indexer: {}", gofmt::plain(key))));
+    if object.is_message() {
+        return messages::field(object, key, presence);
+    }
+    let unsupported = || {
+        let what = if presence { "field" } else { "indexer" };
+        fail(format!("unsupported {what}: {}", gofmt::text(key)))
+    };
+    let name = match key {
+        Value::String(name) => name,
+        _ if &*object.name == "JSONPatch" => return Err(unsupported()),
+        _ if presence => return Ok(None),
+        _ => return Err(no_key(key)),
     };
     let found = object.field(name).cloned();
     if &*object.name == "JSONPatch" {
         if !matches!(&**name, "op" | "path" | "from" | "value") {
-            let what = if presence { "field" } else { "indexer" };
-            return Err(fail(format!("unsupported {what}: {}", &**name)));
+            return Err(unsupported());
         }
         let text = &**name != "value";
         return match found {

@@ -4,6 +4,7 @@ use super::{Machine, Res, run};
 use crate::policy::cel::{
     PER_CALL_LIMIT,
     bindings::{Bindings, Variable},
+    depth::{DEEPEST, is_too_deep},
     error::{Error, Failure, fail, no_overload},
     gofmt,
     plan::Plan,
@@ -89,6 +90,11 @@ impl<'a> Machine<'_, 'a> {
         if let Some(Failure::Unknown(_) | Failure::Interrupted) = failure {
             return result;
         }
+        let too_deep = || fail(format!("nests more than {DEEPEST} deep, which is not supported"));
+        let result = match result {
+            Ok(value) if is_too_deep(&value) => Err(too_deep()),
+            other => other,
+        };
         let result = result.map_err(|error| {
             fail(format!("composited variable {} fails to evaluate: {error}", gofmt::quote(name)))
         });

@@ -252,7 +252,11 @@ fn member(value: &Value<'_>) -> Result<String, String> {
 }
 
 fn list(items: &List<'_>) -> Result<String, String> {
-    let members: Vec<String> = items.iter().map(|item| member(&item)).collect::<Result<_, _>>()?;
+    // A loop, for its frame is small: lists nest.
+    let mut members = Vec::new();
+    for item in items.iter() {
+        members.push(member(&item)?);
+    }
     Ok(format!("[{}]", members.join(", ")))
 }
 

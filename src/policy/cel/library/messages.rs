@@ -2,7 +2,7 @@
 
 use super::wire::{self, Place};
 use crate::policy::cel::{
-    error::{Error, fail},
+    error::{Error, fail, no_overload},
     types::Type,
     value::{Map, Object, Text, Timestamp, Value},
 };
@@ -51,6 +51,25 @@ pub(crate) fn fields(name: &str) -> Option<&'static [(&'static str, &'static str
             ("list_value", "list(dyn)"),
         ],
         _ => return None,
+    })
+}
+
+/// A field of a message that stands for no other value; `presence`: only if it is set.
+pub(crate) fn field<'a>(
+    message: &Object<'a>,
+    key: &Value<'_>,
+    presence: bool,
+) -> Result<Option<Value<'a>>, Error> {
+    let Value::String(name) = key else { return Err(no_overload()) };
+    let fields = fields(&message.name).unwrap_or_default();
+    let Some((_, ty)) = fields.iter().find(|(known, _)| **known == **name) else {
+        return Err(fail(format!("no such field '{}'", &**name)));
+    };
+    let unset = if *ty == "string" { Value::String(Text::Borrowed("")) } else { Value::Null };
+    Ok(match message.field(name) {
+        Some(value) => Some(value.clone()),
+        None if presence => None,
+        None => Some(unset),
     })
 }
 
@@ -109,10 +128,14 @@ pub(crate) fn make<'a>(
             made
         }
         "Struct.FieldsEntry" => {
-            for (field, value) in fields {
-                json(name, field, value)?;
+            let mut fields = fields.to_vec();
+            for (field, value) in &mut fields {
+                *value = json(name, field, value)?;
             }
-            Value::Object(Arc::new(Object { name: name.clone(), fields: fields.to_vec() }))
+            // To protocol buffers an empty text is none.
+            let is_empty = |value: &Value<'_>| matches!(value, Value::String(it) if it.is_empty());
+            fields.retain(|(field, value)| &**field != "key" || !is_empty(value));
+            Value::Object(Arc::new(Object { name: name.clone(), fields }))
         }
         "Any" => {
             return Err(match field("type_url") {

@@ -45,7 +45,7 @@ pub(super) fn value<'a>(value: &Value<'a>, place: Place) -> Result<Value<'a>, Er
         Value::Optional(None) => return Err(fail("optional.none() dereference")),
         Value::Type(_) => return Err(fail("type conversion not supported for 'type'")),
         Value::Opaque(opaque) => return Err(fail(opaque.no_conversion("*structpb.Value"))),
-        Value::Object(object) if object.name.starts_with("google.protobuf.") => {
+        Value::Object(object) if object.is_message() => {
             let mut entries = Entries::default();
             for (name, field) in &object.fields {
                 entries.set(Value::text(&**name), self::value(field, Place::Map)?);
@@ -102,7 +102,7 @@ fn key<'a>(key: &Value<'a>) -> Result<Value<'a>, Error> {
             r#"disallowed conversion from "kubernetes.variables" to "string""#.to_owned()
         }
         Value::Map(_) => "type conversion error from map to 'string'".to_owned(),
-        Value::Object(object) if object.name.starts_with("google.protobuf.") => {
+        Value::Object(object) if object.is_message() => {
             "type conversion error from '*dynamicpb.Message' to 'string'".to_owned()
         }
         Value::Object(object) if &*object.name == "JSONPatch" => {
