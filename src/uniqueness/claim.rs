@@ -32,8 +32,6 @@ const FURTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(1);
 pub struct Claim {
     /// Who holds the key; none if the Lease does not tell: somebody edited it.
     pub holder: Option<Holder>,
-    /// The holder's kind, for messages; empty if it is not known.
-    pub kind: String,
     /// When it was last written.
     pub renewed: Timestamp,
     /// Its `resourceVersion`.
@@ -62,10 +60,8 @@ impl From<&Lease> for Claim {
         let said = lease.metadata.annotations.as_ref().and_then(|all| all.get(HOLDER));
         let told = said.and_then(|text| serde_json::from_str::<Told>(text).ok());
         let told = told.filter(|it| !it.holder.resource.is_empty() && !it.holder.name.is_empty());
-        let (holder, kind) = told.map(|it| (it.holder, it.kind)).unzip();
         Self {
-            holder,
-            kind: kind.unwrap_or_default(),
+            holder: told.map(|it| it.holder),
             renewed: renewed(lease),
             version: lease.metadata.resource_version.clone().unwrap_or_default(),
         }
@@ -91,6 +87,7 @@ fn renewed(lease: &Lease) -> Timestamp {
 struct Told {
     #[serde(flatten)]
     holder: Holder,
+    /// Only for people.
     #[serde(default)]
     kind: String,
     /// Only for people: see [`Holder`].
@@ -170,7 +167,7 @@ impl Content {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, Time};
     use proptest::prelude::*;
     use rstest::rstest;
@@ -178,7 +175,16 @@ mod tests {
     use super::{super::holder::tests::host, *};
     use crate::{domain::kubernetes_name::is_label_value, uniqueness::is_lease_name};
 
-    const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
+    pub(in crate::uniqueness) const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
+
+    /// A claim of a host, or of nobody who can be read, that was written so long before `NOW`.
+    pub(in crate::uniqueness) fn claim(holder: &str, seconds_ago: i64) -> Claim {
+        Claim {
+            holder: (!holder.is_empty()).then(|| host(holder)),
+            renewed: NOW - SignedDuration::from_secs(seconds_ago),
+            version: "7".to_owned(),
+        }
+    }
 
     fn content() -> Content {
         Content {
@@ -256,12 +262,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let claim = Claim::from(&stored(NOW, Some(NOW)));
-        let expected = Claim {
-            holder: Some(host("node-0")),
-            kind: "BareMetalHost".to_owned(),
-            renewed: NOW,
-            version: "7".to_owned(),
-        };
+        let expected =
+            Claim { holder: Some(host("node-0")), renewed: NOW, version: "7".to_owned() };
         assert_eq!(claim, expected);
         let mut lease = stored(NOW, Some(NOW));
         assert_eq!(subject(&lease), Some(("unique-boot-mac", "52:54:00:12:34:56")));

@@ -115,18 +115,13 @@ mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
 
-    use super::{super::holder::tests::host, *};
-
-    const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
-
-    fn claim(holder: &str, seconds_ago: i64) -> Claim {
-        Claim {
-            holder: (!holder.is_empty()).then(|| host(holder)),
-            renewed: NOW - SignedDuration::from_secs(seconds_ago),
-            version: "7".to_owned(),
-            ..Claim::default()
-        }
-    }
+    use super::{
+        super::{
+            claim::tests::{NOW, claim},
+            holder::tests::host,
+        },
+        *,
+    };
 
     fn plan(claim: Option<&Claim>, holder: Sight, dry_run: bool) -> Plan {
         let (me, read_at, grace) = (&host("me"), NOW, GRACE);

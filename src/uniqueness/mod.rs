@@ -18,19 +18,19 @@
 //!
 //! `tests/uniqueness_model.rs` explores every interleaving of [`decide`] and [`sweep`].
 
+mod age;
 mod attempt;
 mod claim;
 mod decide;
-mod duplicates;
 mod holder;
 mod marks;
 mod name;
 mod sweep;
 
+pub use age::Age;
 pub use attempt::{Next, ROUNDS, Undo, Written, after_contention, rollback};
 pub use claim::{Claim, Content, Write, subject};
 pub use decide::{GRACE, Observed, Plan, Sight, decide};
-pub use duplicates::{Age, Duplicate, duplicates};
 pub use holder::Holder;
 pub use marks::{Mark, marks};
 pub use name::{is_lease_name, lease_name};

@@ -74,19 +74,14 @@ pub fn sweep(seen: &Swept<'_>) -> Sweep {
 mod tests {
     use rstest::rstest;
 
-    use super::{super::holder::tests::host, *};
+    use super::{
+        super::{
+            claim::tests::{NOW, claim},
+            holder::tests::host,
+        },
+        *,
+    };
     use crate::uniqueness::GRACE;
-
-    const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
-
-    fn claim(holder: &str, seconds_ago: i64) -> Claim {
-        Claim {
-            holder: (!holder.is_empty()).then(|| host(holder)),
-            renewed: NOW - SignedDuration::from_secs(seconds_ago),
-            version: "7".to_owned(),
-            ..Claim::default()
-        }
-    }
 
     fn hand_over(to: &str) -> Sweep {
         Sweep::HandOver { holder: host(to), version: "7".to_owned() }

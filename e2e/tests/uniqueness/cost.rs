@@ -1,16 +1,14 @@
 //! What uniqueness costs a create: one write of a small Lease for each key, and none for anything else.
 
-use crate::stage::{alone, guard, unguarded, until};
+use crate::stage::{alone, client, guard, hosts, unguarded, until};
 use futures::{StreamExt, stream};
 use ironward_e2e::{
     control_plane::ControlPlane,
     ironward::{NOTHING_IS_UNIQUE, Options},
 };
 use kube::{
-    Api, Client, Config,
+    Api, Client,
     api::{DynamicObject, Patch, PatchParams, PostParams},
-    config::{KubeConfigOptions, Kubeconfig},
-    core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
 use std::{fs, time::Instant};
@@ -28,7 +26,6 @@ fn a_key_costs_one_write_and_what_keeps_it_none() {
     let options = Options { policy_dir: Some(policies), ..Options::default() };
     let _ironward = guard(&plane, &options);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = runtime.block_on(client(&plane));
 
     let create = |round: usize, mac: bool, bmc: bool| {
@@ -45,7 +42,7 @@ fn a_key_costs_one_write_and_what_keeps_it_none() {
                 let address = format!("redfish://192.0.2.{round}/redfish/v1/Systems/{number}");
                 spec["bmc"] = json!({"address": address, "credentialsName": "none"});
             }
-            let host = DynamicObject::new(&name, &kind()).data(json!({"spec": spec}));
+            let host = DynamicObject::new(&name, &hosts()).data(json!({"spec": spec}));
             api.create(&PostParams::default(), &host).await.unwrap();
         }));
         (creates(&plane) - before, started.elapsed())
@@ -85,21 +82,10 @@ fn a_key_costs_one_write_and_what_keeps_it_none() {
     );
 }
 
-fn kind() -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk("metal3.io", "v1alpha1", "BareMetalHost"))
-}
-
-async fn client(plane: &ControlPlane) -> Client {
-    let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig()).unwrap();
-    let options = KubeConfigOptions::default();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-    Client::try_from(config).unwrap()
-}
-
 /// The same to all hosts of a round, a few at a time.
 async fn each(client: &Client, round: usize, act: impl AsyncFn(Api<DynamicObject>, usize)) {
     assert!(round < 256, "an address has room for 256 rounds");
-    let api = || Api::<DynamicObject>::namespaced_with(client.clone(), "default", &kind());
+    let api = || Api::<DynamicObject>::namespaced_with(client.clone(), "default", &hosts());
     stream::iter(0..HOSTS).for_each_concurrent(8, |number| act(api(), number)).await;
 }
 

@@ -187,8 +187,12 @@ fn duplicates_that_were_there_before_are_marked_and_left_alone() {
     let plane = unguarded();
     let kubectl = plane.kubectl().in_namespace("default");
     assert!(create(&kubectl, "old", MAC, "").success);
-    // Their ages are told apart by whole seconds.
-    std::thread::sleep(Duration::from_millis(1100));
+    // Their ages are told apart by whole seconds, by the API server's clock.
+    let time = "jsonpath={.metadata.creationTimestamp}";
+    let old = kubectl.expect(&["get", "bmh", "old", "--output", time]).unwrap();
+    let dry_run = ["create", "--dry-run=server", "--filename", "-", "--output", time];
+    let now = || kubectl.expect_with_input(&dry_run, &host("name: young", "", "")).unwrap();
+    until("a second has passed", now, |now| *now != old);
     assert!(create(&kubectl, "young", MAC, "").success);
     let _ironward = guard(&plane, &Options::default());
 

@@ -1,6 +1,6 @@
 //! Many clients, few addresses, three replicas, and one of them killed every second.
 
-use crate::stage::{PATIENCE, alone, claims, unguarded, until};
+use crate::stage::{PATIENCE, alone, claims, client, hosts, unguarded, until};
 use ironward_e2e::{
     balancer::Balancer,
     control_plane::ControlPlane,
@@ -8,10 +8,8 @@ use ironward_e2e::{
     progress::Progress,
 };
 use kube::{
-    Api, Client, Config,
+    Api, Client,
     api::{DynamicObject, ListParams, PostParams},
-    config::{KubeConfigOptions, Kubeconfig},
-    core::{ApiResource, GroupVersionKind},
 };
 use rustix::process::Signal;
 use serde_json::json;
@@ -121,18 +119,6 @@ struct Tally {
     nameless: Vec<String>,
 }
 
-async fn client(plane: &ControlPlane) -> Client {
-    let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig()).unwrap();
-    let options = KubeConfigOptions::default();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-    config.read_timeout = Some(Duration::from_secs(90));
-    Client::try_from(config).unwrap()
-}
-
-fn hosts() -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk("metal3.io", "v1alpha1", "BareMetalHost"))
-}
-
 /// The hosts by namespace and name, with their addresses in one spelling.
 async fn stored(plane: &ControlPlane) -> BTreeMap<String, String> {
     let api = Api::<DynamicObject>::all_with(client(plane).await, &hosts());
@@ -146,7 +132,6 @@ async fn stored(plane: &ControlPlane) -> BTreeMap<String, String> {
 }
 
 async fn race(plane: &ControlPlane) -> Tally {
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let next = Arc::new(AtomicUsize::new(0));
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..CLIENTS {

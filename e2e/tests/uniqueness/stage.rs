@@ -7,6 +7,11 @@ use ironward_e2e::{
     ironward::{Ironward, Options},
     kubectl::{Answer, Kubectl},
 };
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+    core::{ApiResource, GroupVersionKind},
+};
 use serde_json::Value;
 use std::{
     fmt::Debug,
@@ -84,4 +89,19 @@ pub fn until<T: Debug>(what: &str, mut look: impl FnMut() -> T, is_so: impl Fn(&
         if is_so(&seen) { Ok(seen) } else { Err(format!("{seen:?}")) }
     });
     seen.unwrap()
+}
+
+/// The kind of a host.
+pub fn hosts() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("metal3.io", "v1alpha1", "BareMetalHost"))
+}
+
+/// A client to whom nothing is forbidden, with a connection of its own.
+pub async fn client(plane: &ControlPlane) -> Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+    config.read_timeout = Some(Duration::from_secs(90));
+    Client::try_from(config).unwrap()
 }

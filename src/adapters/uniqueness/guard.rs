@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     adapters::clock,
-    policy::{Cause, Concerned, Denial, Held, PolicySet, Reason, Request, UniquePolicy},
+    policy::{Cause, Concerned, Denial, Held, PolicySet, Request, UniquePolicy},
     uniqueness::{
         Content, Holder, Next, Observed, Plan, Sight, Write, Written, after_contention, decide,
         lease_name, rollback,
@@ -67,7 +67,7 @@ impl Guard {
         for policy in policies.unique().iter().filter(|it| concerned.includes(it.fails())) {
             match policy.gained(request) {
                 Ok(gained) => gains.extend(gained.into_iter().map(|key| (policy, key))),
-                Err(text) if policy.fails() => denials.push(denial(policy, Cause::Error, text)),
+                Err(text) if policy.fails() => denials.push(policy.denial(Cause::Error, text)),
                 Err(_) => {}
             }
         }
@@ -84,7 +84,7 @@ impl Guard {
             match self.gain(&Wish { policy, key, me: &me, object, dry_run }).await {
                 Ok(Gain::Taken(write)) => written.push(write),
                 Ok(Gain::Free) => {}
-                Ok(Gain::Refused(text)) => denials.push(denial(policy, Cause::Rule, text)),
+                Ok(Gain::Refused(text)) => denials.push(policy.denial(Cause::Rule, text)),
                 Err(error) => {
                     self.claims.undo(&rollback(&written)).await;
                     return Err(error);
@@ -217,15 +217,4 @@ fn in_flight(wish: &Wish<'_>, holder: Option<&Holder>, until: Timestamp) -> Gain
         "{key} was claimed moments ago by {who}, which is not stored: if that never is, {key} is free in \
          {left} s; try again then"
     ))
-}
-
-fn denial(policy: &UniquePolicy, cause: Cause, message: String) -> Denial {
-    Denial {
-        policy: policy.name().to_owned(),
-        binding: None,
-        validation: None,
-        cause,
-        message,
-        reason: Reason::Invalid,
-    }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::Duration,
 };
 
@@ -81,6 +81,10 @@ impl Occupants {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn known_mut(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until all stored objects were seen once.
     pub async fn wait_until_ready(&self) -> Result<()> {
         let mut is_ready = self.is_ready.subscribe();
@@ -139,13 +143,19 @@ impl Occupants {
                     continue;
                 }
             };
-            *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known {
+            *self.known_mut() = Known {
                 policies: Arc::clone(&policies),
                 served: served.clone(),
                 ..Known::default()
             };
             let (unlisted, mut listed) = watch::channel(served.len());
-            let following = served.values().map(|served| self.follow_one(served, &unlisted));
+            let following = async {
+                if served.is_empty() {
+                    future::pending::<()>().await;
+                }
+                let each = served.values().map(|served| self.follow_one(served, &unlisted));
+                future::join_all(each).await;
+            };
             let ready = async {
                 if listed.wait_for(|left| *left == 0).await.is_ok() {
                     self.is_ready.send_replace(true);
@@ -153,12 +163,9 @@ impl Occupants {
                 future::pending::<()>().await;
             };
             tokio::select! {
-                _ = future::join_all(following) => {}
+                () = following => {}
                 () = ready => {}
                 () = self.until_served_otherwise(&policies, &served) => {}
-            }
-            if served.is_empty() && policies.unique().is_empty() {
-                return future::pending().await;
             }
         }
     }
@@ -212,7 +219,7 @@ impl Occupants {
                     listed.insert(self.take(served, &served.json(object)));
                 }
                 Ok(watcher::Event::InitDone) => {
-                    let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                    let mut known = self.known_mut();
                     known.occupied.keep_only(served.versioned(), &listed);
                     known.marked.retain(|holder, _| listed.contains(holder));
                     drop(known);
@@ -226,7 +233,7 @@ impl Occupants {
                 }
                 Ok(watcher::Event::Delete(object)) => {
                     let holder = holder(served.versioned(), &served.json(object));
-                    let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                    let mut known = self.known_mut();
                     known.occupied.remove(&holder);
                     known.marked.remove(&holder);
                 }
@@ -240,7 +247,7 @@ impl Occupants {
 
     fn take(&self, served: &Served, object: &Value) -> Holder {
         let holder = holder(served.versioned(), object);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known_mut();
         let policies = Arc::clone(&known.policies);
         for (policy, error) in known.occupied.set(&policies, served.versioned(), object) {
             tracing::warn!(policy, %holder, error, "the keys of an object cannot be told");

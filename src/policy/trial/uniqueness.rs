@@ -7,7 +7,7 @@ use crate::policy::{
     request::{Request, Versioned},
     set::PolicySet,
     unique::{Held, Occupied},
-    verdict::{Cause, Denial, Reason, Verdict},
+    verdict::{Cause, Verdict},
 };
 use crate::uniqueness::Holder;
 
@@ -36,16 +36,8 @@ pub(super) fn judge(
         name: request.name.to_owned(),
     };
     for policy in set.unique() {
-        let denial = |cause, message| Denial {
-            policy: policy.name().to_owned(),
-            binding: None,
-            validation: None,
-            cause,
-            message,
-            reason: Reason::Invalid,
-        };
         match policy.gained(request) {
-            Err(text) if policy.fails() => verdict.denials.push(denial(Cause::Error, text)),
+            Err(text) if policy.fails() => verdict.denials.push(policy.denial(Cause::Error, text)),
             Err(_) => {}
             Ok(gained) => {
                 for key in gained {
@@ -53,7 +45,7 @@ pub(super) fn judge(
                     let held = Held { holder: &other.age.holder, kind: &other.kind };
                     let object = request.object.unwrap_or(&Value::Null);
                     let message = policy.message(object, &key, held);
-                    verdict.denials.push(denial(Cause::Rule, message));
+                    verdict.denials.push(policy.denial(Cause::Rule, message));
                 }
             }
         }

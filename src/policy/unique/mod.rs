@@ -13,6 +13,7 @@ use super::{
     engine::{Compiled, Expression, Outcome, Scope, Stop, Variables},
     request::{Operation, Request, Versioned},
     selector::Selector,
+    verdict::{Cause, Denial, Reason},
 };
 pub use occupied::{Occupant, Occupied, holder};
 
@@ -169,12 +170,28 @@ impl UniquePolicy {
             return Ok(BTreeSet::new());
         };
         let mut gained = self.claimed(request.resource, object)?;
+        if gained.is_empty() {
+            return Ok(gained);
+        }
         // What cannot be evaluated had no key that could be relied on.
         let before = request.old_object.map(|old| self.claimed(request.resource, old));
         for key in before.and_then(Result::ok).unwrap_or_default() {
             gained.remove(&key);
         }
         Ok(gained)
+    }
+
+    /// What refuses a request, because of what another has or because that cannot be told.
+    #[must_use]
+    pub fn denial(&self, cause: Cause, message: String) -> Denial {
+        Denial {
+            policy: self.name.clone(),
+            binding: None,
+            validation: None,
+            cause,
+            message,
+            reason: Reason::Invalid,
+        }
     }
 
     /// What is said of an object that would have a key which is another's. Like every message, it may
