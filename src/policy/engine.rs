@@ -64,6 +64,10 @@ impl Variables {
         self.0.len()
     }
 
+    fn bound(&self) -> Vec<cel::Variable<'_>> {
+        self.0.iter().map(|(name, it)| cel::Variable::new(name, &it.program)).collect()
+    }
+
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         self.0.iter().map(|(_, expression)| expression)
     }
@@ -282,38 +286,23 @@ impl Outcome<'_> {
 
 impl<'a> Scope<'a> {
     pub(crate) fn new(inputs: &Inputs<'a>, variables: &'a Variables, budget: u64) -> Self {
-        let request = inputs.request;
-        let mut bindings = Bindings::new();
-        if let Some(variable) = inputs.variable {
-            bindings = bindings.request(variable);
-        }
-        if let Some(object) = request.object {
-            bindings = bindings.object(object);
-        }
-        if let Some(object) = request.old_object {
-            bindings = bindings.old_object(object);
-        }
-        if let Some(params) = inputs.params {
-            bindings = bindings.params(params);
-        }
-        if let Some(namespace) = inputs.namespace {
-            bindings = bindings.namespace_object(namespace);
-        }
-        if let Some(authorizer) = inputs.authorizer {
-            bindings = bindings.authorizer(authorizer);
-        }
-        for (name, expression) in &variables.0 {
-            bindings = bindings.variable(name, &expression.program);
-        }
+        let bindings = Bindings {
+            object: inputs.request.object,
+            old_object: inputs.request.old_object,
+            params: inputs.params,
+            request: inputs.variable,
+            namespace_object: inputs.namespace,
+            authorizer: inputs.authorizer.map(|it| it as &dyn Authorizer),
+            variables: variables.bound(),
+            ..Bindings::default()
+        };
         Self { bindings, budget: Budget::new(budget) }
     }
 
     /// On an object alone, which is no request.
     pub(crate) fn of_object(object: &'a Value, variables: &'a Variables, budget: u64) -> Self {
-        let mut bindings = Bindings::new().object(object);
-        for (name, expression) in &variables.0 {
-            bindings = bindings.variable(name, &expression.program);
-        }
+        let bindings =
+            Bindings { object: Some(object), variables: variables.bound(), ..Bindings::default() };
         Self { bindings, budget: Budget::new(budget) }
     }
 

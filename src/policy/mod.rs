@@ -26,6 +26,7 @@ mod merge;
 mod mutate;
 mod names;
 mod params;
+mod patch;
 mod path;
 mod plan;
 mod problem;

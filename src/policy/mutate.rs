@@ -12,6 +12,7 @@ use super::{
     facts::{Facts, Question},
     invoke::{Fault, Invoked, RequestVariables},
     merge::Schemas,
+    patch,
     plan::{Key, Plan},
     request::{Operation, Request},
     verdict::{Reason, Refusal},
@@ -61,7 +62,7 @@ impl Mutated {
     #[must_use]
     pub fn patch(&self, request: &Request<'_>) -> ::json_patch::Patch {
         match (request.object, &self.object) {
-            (Some(before), Some(after)) => ::json_patch::diff(before, after),
+            (Some(before), Some(after)) => patch::between(before, after),
             _ => ::json_patch::Patch::default(),
         }
     }

@@ -22,7 +22,7 @@ pub struct Bindings<'a> {
     pub(crate) spent: Cell<u64>,
     pub(crate) nesting: Cell<usize>,
     /// `authorizer.requestResource`, of which there is one.
-    resource_check: OnceCell<Value<'a>>,
+    pub(crate) resource_check: OnceCell<Value<'a>>,
 }
 
 /// A variable of the policy, and what it came to when it was first asked for.
@@ -31,6 +31,12 @@ pub(crate) struct Variable<'a> {
     /// Or why it does not compile.
     pub program: Result<&'a Program, &'a str>,
     pub known: OnceCell<Result<Value<'a>, Error>>,
+}
+
+impl<'a> Variable<'a> {
+    pub(crate) fn new(name: &'a str, program: &'a Program) -> Self {
+        Self { name, program: Ok(program), known: OnceCell::new() }
+    }
 }
 
 impl<'a> Bindings<'a> {
@@ -106,7 +112,7 @@ impl<'a> Bindings<'a> {
     /// Adds `variables.name`.
     #[must_use]
     pub fn variable(mut self, name: &'a str, program: &'a Program) -> Self {
-        self.variables.push(Variable { name, program: Ok(program), known: OnceCell::new() });
+        self.variables.push(Variable::new(name, program));
         self
     }
 

@@ -48,6 +48,7 @@ mod validate;
 pub mod value;
 
 pub use bindings::Bindings;
+pub(crate) use bindings::Variable;
 pub use environment::{Environment, Extension, ExtensionCall};
 pub use error::{Error, Failure};
 pub(crate) use large_stack::on_large_stack;

@@ -1,0 +1,83 @@
+//! The change of an object as an RFC 6902 patch. Only what differs is walked with a path in hand: of an object that is
+//! defaulted, that is a field or two.
+
+use json_patch::{Patch, PatchOperation, diff, jsonptr::PointerBuf};
+use serde_json::Value;
+
+/// What makes one object the other.
+pub(crate) fn between(before: &Value, after: &Value) -> Patch {
+    let mut patch = Patch::default();
+    collect(&PointerBuf::new(), before, after, &mut patch);
+    patch
+}
+
+fn collect(at: &PointerBuf, before: &Value, after: &Value, patch: &mut Patch) {
+    if let (Value::Object(before), Value::Object(after)) = (before, after)
+        && before.keys().eq(after.keys())
+    {
+        for ((key, before), after) in before.iter().zip(after.values()) {
+            if before != after {
+                collect(&at.with_trailing_token(key), before, after, patch);
+            }
+        }
+        return;
+    }
+    patch.0.extend(diff(before, after).0.into_iter().map(|operation| moved(at, operation)));
+}
+
+fn moved(at: &PointerBuf, mut operation: PatchOperation) -> PatchOperation {
+    let path = match &mut operation {
+        PatchOperation::Add(it) => &mut it.path,
+        PatchOperation::Remove(it) => &mut it.path,
+        PatchOperation::Replace(it) => &mut it.path,
+        PatchOperation::Move(it) => &mut it.path,
+        PatchOperation::Copy(it) => &mut it.path,
+        PatchOperation::Test(it) => &mut it.path,
+    };
+    *path = at.concat(path);
+    operation
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![any::<bool>().prop_map(Value::from), (0..3).prop_map(Value::from)];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::btree_map("[ab/~]{1,2}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_makes_one_object_the_other(before in any_json(), after in any_json()) {
+            let mut changed = before.clone();
+            json_patch::patch(&mut changed, &between(&before, &after)).unwrap();
+            prop_assert_eq!(changed, after);
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_in_it() {
+        let before = json!({"spec": {"a/b": {"c": 1, "d": [1, 2]}, "e": 2}, "status": {"f": 3}});
+        let mut after = before.clone();
+        after["spec"]["a/b"]["d"] = json!([1]);
+        after["spec"]["a/b"]["g"] = json!(true);
+        assert_eq!(
+            json!(between(&before, &after)),
+            json!([
+                {"op": "remove", "path": "/spec/a~1b/d/1"},
+                {"op": "add", "path": "/spec/a~1b/g", "value": true}
+            ])
+        );
+        assert_eq!(between(&before, &before), Patch::default());
+    }
+}
