@@ -3,6 +3,7 @@
 use crate::{
     certificates::{Authority, Files},
     go::{ETCD, KUBERNETES, Program},
+    ironward,
     kubectl::Kubectl,
     ports,
     process_group::{Process, ProcessGroup},
@@ -111,6 +112,11 @@ impl ControlPlane {
     /// Makes the kubeconfig of a user with these groups; what they may do is up to RBAC.
     pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> Result<PathBuf> {
         kubeconfig(self.group.dir(), &self.server, &self.authority, user, groups)
+    }
+
+    /// Ironward's own way to the API server, as a service account to which nothing is forbidden.
+    pub fn own_kubeconfig(&self) -> Result<PathBuf> {
+        self.kubeconfig_for(ironward::OWN_NAME, &["system:masters"])
     }
 
     /// Makes a certificate for a server on this machine, and gives the one of its authority with it.

@@ -12,7 +12,7 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Who Ironward is to the API server: not the administrator, whose own writes are to be judged.
-const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
+pub(crate) const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
 
 /// Policies in the place of the shipped ones that let no two hosts share an address, for whoever wants many hosts
 /// with the same.
@@ -43,6 +43,8 @@ pub struct Options {
     pub profile: Option<String>,
     /// Where the API server reaches it, if not at its own address.
     pub url: Option<String>,
+    /// The way to the API server, if not its own.
+    pub kubeconfig: Option<PathBuf>,
     /// How long a request that relies on a claim may still be stored, in seconds.
     pub claim_grace: Option<u32>,
 }
@@ -85,7 +87,10 @@ impl Ironward {
             .arg(&certificate.key)
             .arg("--ca-file")
             .arg(authority)
-            .env("KUBECONFIG", plane.kubeconfig_for(OWN_NAME, &["system:masters"])?);
+            .env(
+                "KUBECONFIG",
+                options.kubeconfig.clone().map_or_else(|| plane.own_kubeconfig(), Ok)?,
+            );
         if let Some(folder) = &options.policy_dir {
             command.arg("--policy-dir").arg(folder);
         }

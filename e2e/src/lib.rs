@@ -12,6 +12,7 @@ pub mod cluster;
 pub mod control_plane;
 pub mod documentation;
 pub mod eventually;
+pub mod gate;
 pub mod go;
 pub mod http;
 pub mod ironic;

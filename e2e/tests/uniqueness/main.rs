@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and ends")]
 
 mod cost;
+mod killed;
 mod life;
 mod race;
 mod stage;
+mod user;
