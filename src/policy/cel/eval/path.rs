@@ -114,7 +114,8 @@ impl<'a> Machine<'_, 'a> {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(inner)) => {
                 optional = true;
-                present(&unwrapped(&inner))?
+                // Whether it can be looked into is asked when the first key is known.
+                unwrapped(&inner)
             }
             other => other,
         };
