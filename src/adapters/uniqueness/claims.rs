@@ -1,15 +1,17 @@
 //! Claims as they are in the cluster: one Lease for each key.
 
 use anyhow::{Context, Result};
+use futures::Stream;
 use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{
     Api, Client,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    runtime::{WatchStreamExt, watcher},
 };
 
 use crate::adapters::clock;
-use crate::uniqueness::{Claim, Content, Undo, Write, is_lease_name};
+use crate::uniqueness::{Claim, Content, Undo, Write};
 
 const PAGE: u32 = 500;
 
@@ -87,20 +89,10 @@ impl Claims {
         }
     }
 
-    /// All claims.
-    pub async fn list(&self) -> Result<Vec<Lease>> {
-        let mut parameters = ListParams::default().limit(PAGE);
-        let mut found = Vec::new();
-        loop {
-            let page = self.leases.list(&parameters).await.context("could not list the claims")?;
-            let is_claim =
-                |lease: &Lease| lease.metadata.name.as_deref().is_some_and(is_lease_name);
-            found.extend(page.items.into_iter().filter(is_claim));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => parameters = parameters.continue_token(&token),
-                None => return Ok(found),
-            }
-        }
+    /// All claims, and what becomes of them, for as long as it is read.
+    pub fn changes(&self) -> impl Stream<Item = watcher::Result<watcher::Event<Lease>>> + use<> {
+        let config = watcher::Config::default().page_size(PAGE);
+        watcher(self.leases.clone(), config).default_backoff()
     }
 }
 

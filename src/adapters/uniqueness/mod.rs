@@ -1,5 +1,6 @@
 //! Uniqueness in a cluster: carries out what `crate::uniqueness` decides.
 
+mod claimed;
 mod claims;
 mod guard;
 mod marks;

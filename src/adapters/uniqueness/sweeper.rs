@@ -10,10 +10,10 @@ use std::{
 use anyhow::Result;
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 
 use super::{
+    claimed::{Claimed, Seen},
     claims::{Claims, Outcome},
     marks::{self, Marker},
     occupants::Occupants,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     adapters::clock,
     policy::{PolicySet, UniquePolicy},
-    uniqueness::{Claim, Content, Holder, Sight, Sweep, Swept, Write, lease_name, subject, sweep},
+    uniqueness::{Claim, Content, Holder, Sight, Sweep, Swept, Write, lease_name, sweep},
 };
 
 const EVERY: Duration = Duration::from_secs(10);
@@ -36,18 +36,26 @@ pub async fn keep_swept(
     occupants: Arc<Occupants>,
 ) {
     let marker = Marker::new(client, &replica);
-    let sweeper = Sweeper { claims, occupants };
-    loop {
-        if let Err(error) = sweeper.sweep().await {
-            tracing::warn!(error = format!("{error:#}"), "claims are not swept");
+    let claimed = Claimed::default();
+    let sweeper = Sweeper { occupants, claimed: &claimed, claims: &claims };
+    let sweeping = async {
+        loop {
+            if let Err(error) = sweeper.sweep().await {
+                tracing::warn!(error = format!("{error:#}"), "claims are not swept");
+            }
+            sweeper.mark(&marker).await;
+            tokio::time::sleep(EVERY).await;
         }
-        sweeper.mark(&marker).await;
-        tokio::time::sleep(EVERY).await;
+    };
+    tokio::select! {
+        () = claimed.follow(&claims) => {}
+        () = sweeping => {}
     }
 }
 
-struct Sweeper {
-    claims: Claims,
+struct Sweeper<'a> {
+    claims: &'a Claims,
+    claimed: &'a Claimed,
     occupants: Arc<Occupants>,
 }
 
@@ -60,12 +68,12 @@ struct Entry {
     holders: Vec<Holder>,
 }
 
-impl Sweeper {
+impl Sweeper<'_> {
     async fn sweep(&self) -> Result<()> {
         self.occupants.wait_until_ready().await?;
+        let claimed = self.claimed.all().await;
         let read_at = clock::now();
-        let leases = self.claims.list().await?;
-        let (policies, entries) = self.entries(leases);
+        let (policies, entries) = self.entries(claimed);
         let entries = stream::iter(entries.into_iter().map(|(lease, entry)| {
             let policies = Arc::clone(&policies);
             async move { self.settle(read_at, &policies, &lease, entry).await }
@@ -78,7 +86,10 @@ impl Sweeper {
     }
 
     /// Every key that has a claim or an object, by the name of its Lease.
-    fn entries(&self, leases: Vec<Lease>) -> (Arc<PolicySet>, BTreeMap<String, Entry>) {
+    fn entries(
+        &self,
+        claimed: BTreeMap<String, Seen>,
+    ) -> (Arc<PolicySet>, BTreeMap<String, Entry>) {
         let known = self.occupants.known();
         let mut entries = BTreeMap::new();
         for (policy, key, occupants) in known.occupied.all() {
@@ -90,13 +101,9 @@ impl Sweeper {
                 entries.insert(name, Entry { policy, key, claim: None, holders });
             }
         }
-        for lease in leases {
-            let (policy, key) = subject(&lease).unwrap_or_default();
-            let (policy, key) = (policy.to_owned(), key.to_owned());
-            let claim = Some(Claim::from(&lease));
-            let name = lease.metadata.name.unwrap_or_default();
+        for (name, Seen { policy, key, claim }) in claimed {
             let nobodys = Entry { policy, key, claim: None, holders: Vec::new() };
-            entries.entry(name).or_insert(nobodys).claim = claim;
+            entries.entry(name).or_insert(nobodys).claim = Some(claim);
         }
         (Arc::clone(&known.policies), entries)
     }
