@@ -50,15 +50,20 @@ impl Readiness {
     }
 }
 
-/// Ready is when all of these are; until somebody stops to say.
+/// Ready is when all of these are. What one said last counts for good once it can say no more.
 pub async fn combine(mut parts: Vec<watch::Receiver<Readiness>>, all: watch::Sender<Readiness>) {
+    let mut silent = Vec::new();
     loop {
-        let missing = parts.iter_mut().flat_map(|part| part.borrow_and_update().missing.clone());
+        let every = parts.iter_mut().chain(&mut silent);
+        let missing = every.flat_map(|part| part.borrow_and_update().missing.clone());
         all.send_replace(Readiness { missing: missing.collect() });
+        if parts.is_empty() {
+            return std::future::pending().await;
+        }
         let changes = parts.iter_mut().map(|part| Box::pin(part.changed()));
-        let (outcome, ..) = futures::future::select_all(changes).await;
+        let (outcome, index, _) = futures::future::select_all(changes).await;
         if outcome.is_err() {
-            return;
+            silent.push(parts.swap_remove(index));
         }
     }
 }
@@ -117,15 +122,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ready_is_when_all_are() {
-        let parts = ["one", "other"].map(|what| watch::Sender::new(Readiness::waiting(what)));
+    async fn ready_is_when_all_are_also_when_some_have_gone_silent() {
+        let [one, other] =
+            ["one", "other"].map(|what| watch::Sender::new(Readiness::waiting(what)));
         let (all, mut is_ready) = watch::channel(Readiness::starting());
-        tokio::spawn(combine(parts.iter().map(watch::Sender::subscribe).collect(), all));
-        let [one, other] = &parts;
+        tokio::spawn(combine(vec![one.subscribe(), other.subscribe()], all));
         is_ready.wait_for(|it| it.missing == ["one", "other"]).await.unwrap();
         one.send_replace(Readiness { missing: Vec::new() });
+        drop(one);
         is_ready.wait_for(|it| it.missing == ["other"]).await.unwrap();
         other.send_replace(Readiness { missing: Vec::new() });
+        drop(other);
         is_ready.wait_for(Readiness::is_ready).await.unwrap();
     }
 
