@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod crds;
 pub mod policy;
+pub mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{net::SocketAddr, path::PathBuf};
@@ -22,9 +23,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run against the cluster that KUBECONFIG names, or that this pod is in.
-    Run(Settings),
+    Run(Box<Settings>),
     /// Judge all objects of a cluster by the policies, as if each were created now.
     Audit(audit::Args),
+    /// Ask a running Ironward something as the API server does, by what it registered.
+    Verify(verify::Args),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
     /// Work with policies: list, check, test, evaluate and export them. No cluster is asked.
@@ -64,7 +67,7 @@ pub struct Settings {
     pub log_format: LogFormat,
 }
 
-/// How admission is served. Without a certificate it is not.
+/// How admission is served. Without a certificate (--tls-cert-file, --self-signed-secret) it is not.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Admission")]
 pub struct Admission {
@@ -86,17 +89,42 @@ pub struct Admission {
     pub tls_key_file: Option<PathBuf>,
 
     /// The certificates by which the API server shall know us, in PEM, for the webhook registrations.
-    #[arg(long, value_name = "FILE", env = "IRONWARD_CA_FILE")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "self_signed_secret",
+        env = "IRONWARD_CA_FILE"
+    )]
     pub ca_file: Option<PathBuf>,
 
     /// Let cert-manager fill in the certificates by which the API server shall know us: those of this Certificate.
     #[arg(
         long,
         value_name = "NAMESPACE/NAME",
-        conflicts_with = "ca_file",
+        conflicts_with_all = ["ca_file", "self_signed_secret"],
         env = "IRONWARD_INJECT_CA_FROM"
     )]
     pub inject_ca_from: Option<String>,
+
+    /// Make and renew the serving certificate ourselves, in this Secret of our namespace, which all replicas
+    /// share and which must be there. The API server is told by which certificates to know us.
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "tls_cert_file",
+        env = "IRONWARD_SELF_SIGNED_SECRET"
+    )]
+    pub self_signed_secret: Option<String>,
+
+    /// How long such a certificate lasts. The next one is made when two thirds of that are over.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 90 * 24 * 60 * 60,
+        value_parser = clap::value_parser!(u32).range(30..),
+        env = "IRONWARD_SELF_SIGNED_LIFETIME_SECONDS"
+    )]
+    pub self_signed_lifetime_seconds: u32,
 
     /// The Service through which the API server shall reach us. Its namespace is left alone by all webhooks.
     #[arg(
@@ -124,6 +152,11 @@ pub struct Admission {
         env = "IRONWARD_REGISTRATION_NAME"
     )]
     pub registration_name: String,
+
+    /// The ClusterRole that the webhook registrations belong to: when it is deleted, Kubernetes deletes
+    /// them too. The chart's uninstall rests on it.
+    #[arg(long, value_name = "CLUSTERROLE", env = "IRONWARD_REGISTRATION_OWNER")]
+    pub registration_owner: Option<String>,
 
     /// How long after a claim was written a request that relies on it may still be stored: the API
     /// server's --request-timeout, and what etcd and clocks may be late. What a refused or abandoned

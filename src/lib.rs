@@ -11,6 +11,7 @@
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
 //! | [`admission`] | what the API server asks, and what it is answered | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
+//! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
@@ -20,6 +21,7 @@ pub mod adapters;
 pub mod admission;
 pub mod api;
 pub mod audit;
+pub mod certificates;
 pub mod cli;
 pub mod domain;
 pub mod policy;

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 7] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -51,6 +51,13 @@ const LAYERS: [Layer; 6] = [
             ("crate::policy", "policies say what is unique, claims do not ask why"),
             ("crate::admission", "admission uses claims, not the other way round"),
             ("crate::adapters", "adapters use claims, not the other way round"),
+        ],
+    },
+    Layer {
+        folder: "src/certificates",
+        forbidden: &[
+            ("crate::admission", "certificates do not ask what they are for"),
+            ("crate::adapters", "adapters use certificates, not the other way round"),
         ],
     },
     Layer {

@@ -119,6 +119,24 @@ impl ControlPlane {
         self.kubeconfig_for(ironward::OWN_NAME, &["system:masters"])
     }
 
+    /// Makes the kubeconfig of whoever has this token.
+    pub fn kubeconfig_with_token(
+        &self,
+        user: &str,
+        token: &str,
+        namespace: &str,
+    ) -> Result<PathBuf> {
+        let text = fs::read_to_string(&self.admin).context("could not read a kubeconfig")?;
+        let mut config: Value =
+            serde_json::from_str(&text).context("could not read a kubeconfig")?;
+        config["users"] = json!([{ "name": user, "user": { "token": token } }]);
+        config["contexts"][0]["context"]["user"] = user.into();
+        config["contexts"][0]["context"]["namespace"] = namespace.into();
+        let path = self.group.dir().join(format!("{namespace}-{user}.token.kubeconfig"));
+        fs::write(&path, format!("{config:#}\n")).context("could not write a kubeconfig")?;
+        Ok(path)
+    }
+
     /// Makes a certificate for a server on this machine, and gives the one of its authority with it.
     pub fn serving_certificate(&self, name: &str) -> Result<(Files, PathBuf)> {
         let files = self.authority.for_server(name, &["127.0.0.1", "localhost"])?;

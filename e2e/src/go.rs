@@ -44,6 +44,22 @@ pub const ETCD: Module = Module {
     go_sum: include_str!("../go/etcd/go.sum"),
 };
 
+/// The package manager of Kubernetes.
+pub const HELM: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/helm"),
+    main: "helm.sh/helm/v4",
+    go_mod: include_str!("../go/helm/go.mod"),
+    go_sum: include_str!("../go/helm/go.sum"),
+};
+
+/// cert-manager's controllers under mains of our own: its authors' are in modules that the proxy does not have.
+pub const CERT_MANAGER: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/cert-manager"),
+    main: "github.com/cert-manager/cert-manager",
+    go_mod: include_str!("../go/cert-manager/go.mod"),
+    go_sum: include_str!("../go/cert-manager/go.sum"),
+};
+
 /// A program of a module.
 #[derive(Debug)]
 pub struct Program {
@@ -212,6 +228,8 @@ mod tests {
     fn versions_are_read_from_go_mod() {
         assert!(KUBERNETES.version().unwrap().starts_with("v1.36."));
         assert!(ETCD.version().unwrap().starts_with("v3."));
+        assert!(HELM.version().unwrap().starts_with("v4."));
+        assert!(CERT_MANAGER.version().unwrap().starts_with("v1."));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! All I/O, one outside thing per file.
 
+pub mod certificates;
 pub mod clock;
 pub mod kinds;
 pub mod leadership;

@@ -30,10 +30,40 @@ impl Readiness {
         Self { missing: vec!["the cluster has not been looked at yet".into()] }
     }
 
+    /// Before something is there that is waited for.
+    #[must_use]
+    pub fn waiting(what: &str) -> Self {
+        Self { missing: vec![what.to_owned()] }
+    }
+
+    /// Whether nothing is missing.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.missing.is_empty()
+    }
+
     fn answer(&self) -> (StatusCode, String) {
         match self.missing.as_slice() {
             [] => (StatusCode::OK, "ok\n".into()),
             missing => (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n") + "\n"),
+        }
+    }
+}
+
+/// Ready is when all of these are. What one said last counts for good once it can say no more.
+pub async fn combine(mut parts: Vec<watch::Receiver<Readiness>>, all: watch::Sender<Readiness>) {
+    let mut silent = Vec::new();
+    loop {
+        let every = parts.iter_mut().chain(&mut silent);
+        let missing = every.flat_map(|part| part.borrow_and_update().missing.clone());
+        all.send_replace(Readiness { missing: missing.collect() });
+        if parts.is_empty() {
+            return std::future::pending().await;
+        }
+        let changes = parts.iter_mut().map(|part| Box::pin(part.changed()));
+        let (outcome, index, _) = futures::future::select_all(changes).await;
+        if outcome.is_err() {
+            silent.push(parts.swap_remove(index));
         }
     }
 }
@@ -89,6 +119,21 @@ mod tests {
     fn ready_is_when_nothing_is_missing() {
         let ready = Readiness { missing: Vec::new() };
         assert_eq!(ready.answer(), (StatusCode::OK, "ok\n".into()));
+    }
+
+    #[tokio::test]
+    async fn ready_is_when_all_are_also_when_some_have_gone_silent() {
+        let [one, other] =
+            ["one", "other"].map(|what| watch::Sender::new(Readiness::waiting(what)));
+        let (all, mut is_ready) = watch::channel(Readiness::starting());
+        tokio::spawn(combine(vec![one.subscribe(), other.subscribe()], all));
+        is_ready.wait_for(|it| it.missing == ["one", "other"]).await.unwrap();
+        one.send_replace(Readiness { missing: Vec::new() });
+        drop(one);
+        is_ready.wait_for(|it| it.missing == ["other"]).await.unwrap();
+        other.send_replace(Readiness { missing: Vec::new() });
+        drop(other);
+        is_ready.wait_for(Readiness::is_ready).await.unwrap();
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Metrics {
     pub generation: Gauge,
     /// 1 while the policy directory holds something that is refused.
     pub refused: Gauge,
+    /// When the serving certificate ends, in seconds since 1970.
+    pub certificate_expiry: Gauge,
 }
 
 impl Metrics {
@@ -56,6 +58,7 @@ impl Metrics {
             warnings: Counter::default(),
             generation: Gauge::default(),
             refused: Gauge::default(),
+            certificate_expiry: Gauge::default(),
         };
         let registry = registry.sub_registry_with_prefix("ironward_admission");
         registry.register(
@@ -73,6 +76,11 @@ impl Metrics {
             "policies_refused",
             "1 while the policy directory holds a set that is not in force because of a mistake in it",
             metrics.refused.clone(),
+        );
+        registry.register(
+            "certificate_expiry_timestamp_seconds",
+            "When the serving certificate ends, in seconds since 1970",
+            metrics.certificate_expiry.clone(),
         );
         metrics
     }

@@ -41,6 +41,25 @@ pub enum Address {
     Url(String),
 }
 
+impl Address {
+    /// The names and addresses that a certificate for it must have.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::Service { namespace, name, .. } => vec![format!("{name}.{namespace}.svc")],
+            Self::Url(text) => {
+                let host = url::Url::parse(text).ok().and_then(|url| Some(url.host()?.to_owned()));
+                let name = host.map(|host| match host {
+                    url::Host::Domain(name) => name,
+                    url::Host::Ipv4(address) => address.to_string(),
+                    url::Host::Ipv6(address) => address.to_string(),
+                });
+                name.into_iter().collect()
+            }
+        }
+    }
+}
+
 /// What the registrations say beyond what the policies match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {

@@ -192,3 +192,14 @@ fn what_is_excluded_is_not_sent() {
     let webhooks = registered(&[policy("a", excluded)]);
     assert_eq!(webhooks[0]["rules"][0]["operations"], json!(["CREATE"]));
 }
+
+#[test]
+fn a_certificate_is_for_the_name_that_the_api_server_asks_for() {
+    let service =
+        Address::Service { namespace: "metal".to_owned(), name: "ironward".to_owned(), port: 443 };
+    assert_eq!(service.names(), ["ironward.metal.svc"]);
+    let url = |text: &str| Address::Url(text.to_owned()).names();
+    assert_eq!(url("https://127.0.0.1:9443"), ["127.0.0.1"]);
+    assert_eq!(url("https://[::1]:9443"), ["::1"]);
+    assert_eq!(url("https://ironward.example/x"), ["ironward.example"]);
+}

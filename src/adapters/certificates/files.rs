@@ -1,4 +1,4 @@
-//! The serving certificate, read again on a timer: a mounted Secret is swapped under a symbolic
+//! The serving certificate in files, read again on a timer: a mounted Secret is swapped under a symbolic
 //! link, of which a watch on the file says nothing.
 
 use std::{
@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use axum_server::tls_rustls::RustlsConfig;
+
+use super::serving::{Serving, Usable};
 
 /// The kubelet takes up to two minutes to bring a new Secret to the file.
 const EVERY: Duration = Duration::from_secs(10);
@@ -22,21 +23,20 @@ pub struct Files {
     pub key: PathBuf,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Pair {
+#[derive(PartialEq, Eq)]
+struct Texts {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
 /// Reads it for the first time, when a mistake can still be said to whoever starts us.
-pub async fn load(files: &Files) -> Result<RustlsConfig> {
-    let Pair { certificate, key } = read(files)?;
-    RustlsConfig::from_pem(certificate, key).await.with_context(|| unusable(files))
+pub fn load(files: &Files) -> Result<Usable> {
+    usable(files, &read(files)?)
 }
 
 /// Keeps it current for as long as it runs. A certificate that cannot be used leaves the last
 /// one in place, and says so.
-pub async fn keep_current(files: Files, config: RustlsConfig) {
+pub async fn keep_current(files: Files, serving: Serving) {
     let mut current = read(&files).ok();
     let mut refused = None;
     loop {
@@ -49,14 +49,13 @@ pub async fn keep_current(files: Files, config: RustlsConfig) {
                 continue;
             }
         };
-        let (certificate, key) = (found.certificate.clone(), found.key.clone());
-        match config.reload_from_pem(certificate, key).await {
-            Ok(()) => {
-                tracing::info!(file = %files.certificate.display(), "serving with a new certificate");
+        match usable(&files, &found) {
+            Ok(usable) => {
+                serving.swap(usable);
                 current = Some(found);
                 refused = None;
             }
-            Err(error) => say_once(&mut refused, format!("{}: {error}", unusable(&files))),
+            Err(error) => say_once(&mut refused, format!("{error:#}")),
         }
     }
 }
@@ -68,18 +67,28 @@ fn say_once(said: &mut Option<String>, error: String) {
     }
 }
 
-fn unusable(Files { certificate, key }: &Files) -> String {
-    format!(
-        "{} and {} are not a certificate and its key in PEM (--tls-cert-file, --tls-key-file)",
-        certificate.display(),
-        key.display()
-    )
+fn usable(files: &Files, texts: &Texts) -> Result<Usable> {
+    Usable::read(&texts.certificate, &texts.key).with_context(|| {
+        format!(
+            "{} and {} cannot be served with (--tls-cert-file, --tls-key-file)",
+            files.certificate.display(),
+            files.key.display()
+        )
+    })
 }
 
-fn read(files: &Files) -> Result<Pair> {
-    Ok(Pair { certificate: bytes(&files.certificate)?, key: bytes(&files.key)? })
+fn read(files: &Files) -> Result<Texts> {
+    Ok(Texts {
+        certificate: bytes(&files.certificate, "--tls-cert-file")?,
+        key: bytes(&files.key, "--tls-key-file")?,
+    })
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("could not read {}", path.display()))
+fn bytes(path: &Path, flag: &str) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| {
+        format!(
+            "could not read {} ({flag}); in a cluster it comes from a Secret: is that there, with this key?",
+            path.display()
+        )
+    })
 }

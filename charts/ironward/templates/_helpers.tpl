@@ -1,0 +1,68 @@
+{{- define "ironward.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $given := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $given .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "ironward.selector" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: webhook
+{{- end }}
+
+{{- define "ironward.labels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "ironward.serviceAccount" -}}
+{{- default (include "ironward.fullname" .) .Values.serviceAccount.name -}}
+{{- end }}
+
+{{- define "ironward.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end }}
+
+{{/* The Secret that the serving certificate is in. */}}
+{{- define "ironward.certificateSecret" -}}
+{{- if eq .Values.certificate.mode "secret" -}}
+{{ required "certificate.mode is secret: certificate.secret.name must name it" .Values.certificate.secret.name }}
+{{- else if eq .Values.certificate.mode "self-signed" -}}
+{{ include "ironward.fullname" . }}-self-signed
+{{- else -}}
+{{ include "ironward.fullname" . }}-tls
+{{- end -}}
+{{- end }}
+
+{{/* The ConfigMap that the user's policies are in; empty if there are none. */}}
+{{- define "ironward.policies" -}}
+{{- if and .Values.policies.files .Values.policies.existingConfigMap -}}
+{{ fail "policies.files and policies.existingConfigMap are two places for one thing: use one of them" }}
+{{- else if .Values.policies.existingConfigMap -}}
+{{ .Values.policies.existingConfigMap }}
+{{- else if .Values.policies.files -}}
+{{ include "ironward.fullname" . }}-policies
+{{- end -}}
+{{- end }}
+
+{{/* What Pod Security Admission calls restricted. */}}
+{{- define "ironward.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "ironward.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}

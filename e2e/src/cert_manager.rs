@@ -1,0 +1,63 @@
+//! cert-manager's controllers, with the issuers that need nobody outside.
+
+use crate::{
+    cluster,
+    control_plane::ControlPlane,
+    go::{self, CERT_MANAGER, Program},
+    process_group::Process,
+};
+use anyhow::{Context, Result};
+use std::{fs, path::PathBuf, process::Command};
+
+const CONTROLLER: Program =
+    Program { name: "cert-manager-controller", package: "./controller", module: &CERT_MANAGER };
+const CA_INJECTOR: Program =
+    Program { name: "cert-manager-cainjector", package: "./cainjector", module: &CERT_MANAGER };
+
+/// A running cert-manager. It ends with its control plane.
+#[derive(Debug)]
+pub struct CertManager {
+    /// Its processes.
+    pub processes: [Process; 2],
+}
+
+impl CertManager {
+    /// Installs the kinds and starts the controllers.
+    pub fn start(plane: &ControlPlane) -> Result<Self> {
+        let (controller, injector) = (CONTROLLER.path()?, CA_INJECTOR.path()?);
+        install_kinds(plane)?;
+        let processes = [
+            plane.spawn("cert-manager", command(plane, &controller))?,
+            plane.spawn("cainjector", command(plane, &injector))?,
+        ];
+        Ok(Self { processes })
+    }
+}
+
+/// Installs cert-manager's kinds, as its authors published them.
+pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
+    let mut definitions = String::new();
+    for entry in fs::read_dir(sources()?.join("deploy/crds"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "yaml") {
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("could not read {}", path.display()))?;
+            definitions.push_str("---\n");
+            definitions.push_str(&text);
+        }
+    }
+    let kubectl = plane.kubectl();
+    kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &definitions)?;
+    cluster::wait_until_established(&kubectl, &definitions)
+}
+
+fn sources() -> Result<PathBuf> {
+    let sum = "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=";
+    go::sources("github.com/cert-manager/cert-manager", CERT_MANAGER.version()?, sum)
+}
+
+fn command(plane: &ControlPlane, program: &PathBuf) -> Command {
+    let mut command = Command::new(program);
+    command.arg("--kubeconfig").arg(plane.admin_kubeconfig());
+    command
+}

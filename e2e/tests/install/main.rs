@@ -1,0 +1,8 @@
+//! The chart on a real API server, by real Helm: what it installs is accepted, is enough, and is all that is needed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and ends")]
+
+mod certificate;
+mod chart;
+mod life;
+mod stage;

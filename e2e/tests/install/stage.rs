@@ -1,0 +1,63 @@
+//! Control planes, and what is put on them.
+
+use ironward_e2e::{
+    control_plane::{ControlPlane, Options},
+    eventually::eventually,
+    ironward::Ironward,
+    kubectl::Answer,
+    release::{self, Release},
+};
+use std::{
+    fmt::Debug,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+pub const PATIENCE: Duration = Duration::from_mins(2);
+pub const CREATE: [&str; 3] = ["create", "--filename", "-"];
+
+/// What no other release has: nothing outside of the chart is needed.
+pub const SELF_SIGNED: &str = "certificate.mode=self-signed";
+
+/// One test at a time: each has a control plane of its own, and one of them keeps the machine busy.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A control plane with the kinds that Metal3's operators bring.
+pub fn beside_metal3() -> ControlPlane {
+    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    release::install_metal3_kinds(&plane).unwrap();
+    plane
+}
+
+/// A host; those with one number are duplicates of each other.
+pub fn host(name: &str, number: usize) -> String {
+    format!(
+        "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}, namespace: default}}\nspec:\n  \
+         online: true\n  bootMACAddress: 02:00:00:00:{:02x}:{:02x}\n",
+        number / 256 % 256,
+        number % 256
+    )
+}
+
+/// Creates a host, and says what was answered.
+pub fn create(release: &Release<'_>, name: &str, number: usize) -> Answer {
+    release.plane.kubectl().run_with_input(&CREATE, &host(name, number)).unwrap()
+}
+
+/// Waits until a replica answers the API server.
+pub fn wait_until_in_force(release: &Release<'_>, replica: &Ironward) {
+    replica.wait_until_ready().unwrap();
+    replica.wait_until_in_force(release.plane).unwrap();
+}
+
+/// Looks until it is as it should be.
+pub fn until<T: Debug>(what: &str, mut look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    let seen = eventually(PATIENCE, what, || {
+        let seen = look();
+        if is_so(&seen) { Ok(seen) } else { Err(format!("{seen:?}")) }
+    });
+    seen.unwrap()
+}
