@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 7] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -44,6 +44,20 @@ const LAYERS: [Layer; 6] = [
     Layer {
         folder: "src/admission",
         forbidden: &[("crate::adapters", "adapters use admission, not the other way round")],
+    },
+    Layer {
+        folder: "src/controllers",
+        forbidden: &[
+            (
+                "crate::policy",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            (
+                "crate::admission",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            ("crate::adapters", "adapters use controllers, not the other way round"),
+        ],
     },
     Layer {
         folder: "src/uniqueness",
