@@ -2,6 +2,8 @@
 
 use crate::{
     adapters::{
+        demo::Demo,
+        hosts::Keeper,
         kinds,
         leadership::{self, Election},
         probes, telemetry,
@@ -16,12 +18,17 @@ use crate::{
         },
     },
     admission::Registration,
-    cli::{self, Admission, Cli, Command, Settings, policy},
+    cli::{
+        self, Admission, Cli, Command, Settings,
+        controllers::{Controller, Provisioner as Provisioners},
+        policy,
+    },
+    controllers::host::{observed, provisioner::Provisioner},
 };
 use anyhow::{Context, Result};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
-use std::{io, pin::Pin, process::ExitCode, sync::Arc};
+use std::{io, pin::Pin, process::ExitCode, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -69,23 +76,33 @@ async fn serve(settings: &Settings) -> Result<()> {
     until_stopped(boxed(kinds::watch(client.clone(), in_force.clone(), publish)));
     until_stopped(boxed(policies.keep_current()));
 
-    if let Some(files) = certificate(&settings.admission) {
-        let listener = server::bind(settings.admission.webhook_address)?;
-        let tls = certificate::load(&files).await?;
-        let own_name = registrar::own_name(&client).await?;
-        let namespace = settings.namespace.as_deref().unwrap_or(client.default_namespace());
-        let grace = SignedDuration::from_secs(settings.admission.claim_grace_seconds.into());
-        let claims = Claims::new(client.clone(), namespace, grace);
-        let occupants = Arc::new(Occupants::new(client.clone()));
-        until_stopped(boxed(Arc::clone(&occupants).follow(in_force.clone())));
-        let (elected, is_leader) = watch::channel(false);
+    let namespace = settings.namespace.as_deref().unwrap_or(client.default_namespace()).to_owned();
+    let (elected, is_leader) = watch::channel(false);
+    let is_guarded = settings.admission.tls_cert_file.is_some();
+    if is_guarded || !settings.controllers.controllers.is_empty() {
         let election = Election {
-            namespace: namespace.to_owned(),
+            namespace: namespace.clone(),
             name: LEASE.to_owned(),
             // Two on one machine are two.
             replica: format!("{}-{}", settings.replica, std::process::id()),
         };
         tasks.spawn(leadership::keep_electing(client.clone(), election, stop.clone(), elected));
+    }
+    let occupants = is_guarded.then(|| Arc::new(Occupants::new(client.clone())));
+    if let Some(occupants) = &occupants {
+        until_stopped(boxed(Arc::clone(occupants).follow(in_force.clone())));
+    }
+    if let Some(keeper) = keeper(settings, &client, occupants.as_ref()) {
+        let keep = move || keeper.clone().keep();
+        until_stopped(boxed(leadership::while_leader(is_leader.clone(), keep)));
+    }
+
+    if let (Some(files), Some(occupants)) = (certificate(&settings.admission), occupants) {
+        let listener = server::bind(settings.admission.webhook_address)?;
+        let tls = certificate::load(&files).await?;
+        let own_name = registrar::own_name(&client).await?;
+        let grace = SignedDuration::from_secs(settings.admission.claim_grace_seconds.into());
+        let claims = Claims::new(client.clone(), &namespace, grace);
         let sweep = {
             let (client, replica) = (client.clone(), settings.replica.clone());
             let (claims, occupants) = (claims.clone(), Arc::clone(&occupants));
@@ -144,6 +161,26 @@ fn boxed(
     task: impl Future<Output = ()> + Send + 'static,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(task)
+}
+
+/// Who keeps hosts, if they are to be kept here.
+fn keeper(
+    settings: &Settings,
+    client: &kube::Client,
+    occupants: Option<&Arc<Occupants>>,
+) -> Option<Keeper> {
+    let wanted = &settings.controllers;
+    let provisioner: Arc<dyn Provisioner> = match wanted.provisioner? {
+        Provisioners::Demo => Arc::new(Demo::new(Duration::from_secs(wanted.demo_seconds.into()))),
+    };
+    wanted.controllers.contains(&Controller::Host).then(|| Keeper {
+        client: client.clone(),
+        replica: settings.replica.clone(),
+        provisioner,
+        occupants: occupants.cloned(),
+        provisioning_limit: wanted.provisioning_limit.try_into().unwrap_or(usize::MAX),
+        settings: observed::Settings { max_provisioning_retries: wanted.max_provisioning_retries },
+    })
 }
 
 fn certificate(settings: &Admission) -> Option<certificate::Files> {
