@@ -1,6 +1,7 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
 pub mod audit;
+pub mod controllers;
 pub mod crds;
 pub mod policy;
 pub mod verify;
@@ -61,6 +62,10 @@ pub struct Settings {
     /// Serve admission.
     #[command(flatten)]
     pub admission: Admission,
+
+    /// Keep hosts as they should be.
+    #[command(flatten)]
+    pub controllers: controllers::Args,
 
     /// How log lines look: `text` for people, `json` for machines.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "IRONWARD_LOG_FORMAT")]

@@ -10,6 +10,7 @@
 //! | [`template`] | Go's templates, and the functions that metadata templates have | no |
 //! | [`policy`] | Kubernetes' CEL, and the policies written in it | no |
 //! | [`admission`] | what the API server asks, and what it is answered | no |
+//! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
 //! | [`adapters`] | one outside thing per file | yes |
@@ -23,6 +24,7 @@ pub mod api;
 pub mod audit;
 pub mod certificates;
 pub mod cli;
+pub mod controllers;
 pub mod domain;
 pub mod policy;
 pub mod run;

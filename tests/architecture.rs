@@ -46,6 +46,20 @@ const LAYERS: [Layer; 7] = [
         forbidden: &[("crate::adapters", "adapters use admission, not the other way round")],
     },
     Layer {
+        folder: "src/controllers",
+        forbidden: &[
+            (
+                "crate::policy",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            (
+                "crate::admission",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            ("crate::adapters", "adapters use controllers, not the other way round"),
+        ],
+    },
+    Layer {
         folder: "src/uniqueness",
         forbidden: &[
             ("crate::policy", "policies say what is unique, claims do not ask why"),

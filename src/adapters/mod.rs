@@ -2,6 +2,8 @@
 
 pub mod certificates;
 pub mod clock;
+pub mod demo;
+pub mod hosts;
 pub mod kinds;
 pub mod leadership;
 pub mod probes;
