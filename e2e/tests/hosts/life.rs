@@ -61,8 +61,8 @@ fn a_host_outlives_its_controller_in_every_state() {
 }
 
 /// Waits until it is in a state, kills Ironward and starts it again.
-fn killed_in(stage: &mut Stage, state: &str) -> serde_json::Value {
-    let seen = stage.until_state(NAME, state);
+fn killed_in(stage: &mut Stage, when: &str) -> serde_json::Value {
+    let seen = stage.until_state(NAME, when);
     stage.kill();
     stage.start();
     seen

@@ -40,9 +40,9 @@ fn states(stage: &Stage) -> Vec<String> {
     let hosts = stage.kubectl.expect(&["get", "bmh", "--output", "json"]).unwrap();
     let hosts: Value = serde_json::from_str(&hosts).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let state = |host: &Value| {
+    let described = |host: &Value| {
         let status = &host["status"];
         format!("{} {}", text(&status["provisioning"]["state"]), text(&status["operationalStatus"]))
     };
-    hosts["items"].as_array().unwrap().iter().map(state).collect()
+    hosts["items"].as_array().unwrap().iter().map(described).collect()
 }

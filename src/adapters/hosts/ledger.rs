@@ -1,7 +1,7 @@
 //! `Ledger`: the slots of the provisioning limit, in step with what is stored, and whom to wake when one is free.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -42,22 +42,43 @@ pub(super) struct Ledger {
 
 struct Book {
     slots: Slots,
-    limit: usize,
     /// Of the hosts that have to do with slots: who they are, and which version of them is in the book.
     known: BTreeMap<String, (Name, u64)>,
+    /// Those that were told of since a list was begun that is not complete yet.
+    listed: Option<BTreeSet<String>>,
 }
 
 impl Ledger {
     pub fn new(limit: usize, wake: UnboundedSender<Name>) -> Self {
-        let book = Book { slots: Slots::new(limit), limit, known: BTreeMap::new() };
+        let book = Book { slots: Slots::new(limit), known: BTreeMap::new(), listed: None };
         Self { book: Mutex::new(book), wake }
     }
 
-    /// A new list is coming.
-    pub fn forget_all(&self) {
+    /// A new list is coming. Until it is complete, what is known stays: a slot that is not told of yet is not free.
+    pub fn begin_list(&self) {
+        self.open().listed = Some(BTreeSet::new());
+    }
+
+    /// It is complete: who was not in it is gone.
+    pub fn end_list(&self) {
         let mut book = self.open();
-        book.slots = Slots::new(book.limit);
-        book.known.clear();
+        let listed = book.listed.take().unwrap_or_default();
+        let gone: Vec<_> =
+            book.known.keys().filter(|uid| !listed.contains(*uid)).cloned().collect();
+        for uid in gone {
+            self.strike(&mut book, &uid);
+        }
+    }
+
+    /// A host is gone.
+    pub fn forget(&self, metadata: &ObjectMeta) {
+        self.strike(&mut self.open(), metadata.uid.as_deref().unwrap_or_default());
+    }
+
+    fn strike(&self, book: &mut Book, uid: &str) {
+        book.known.remove(uid);
+        book.slots.set(uid, None);
+        self.wake_next(book);
     }
 
     /// What is stored of a host, unless something newer was noted.
@@ -66,6 +87,9 @@ impl Ledger {
         let uid = text(&metadata.uid);
         let version = text(&metadata.resource_version).parse().unwrap_or_default();
         let mut book = self.open();
+        if let Some(listed) = &mut book.listed {
+            listed.insert(uid.clone());
+        }
         if book.known.get(&uid).is_some_and(|(_, known)| *known > version) {
             return;
         }
@@ -133,7 +157,11 @@ mod tests {
         ledger.note(&host("a", 1), waits);
         assert!(!ledger.take("b", Work::Inspecting, start));
         assert!(woken.try_recv().is_err());
-        ledger.note(&host("a", 4), None);
+        // Half of a new list says nothing of who is gone; all of it does.
+        ledger.begin_list();
+        ledger.note(&host("b", 2), waits);
+        assert!(!ledger.take("b", Work::Inspecting, start));
+        ledger.end_list();
         assert_eq!(woken.try_recv().unwrap().name, "b");
         assert!(ledger.take("b", Work::Inspecting, start));
     }

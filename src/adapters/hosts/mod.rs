@@ -119,12 +119,12 @@ fn follow(
         .modify(|host| host.metadata.managed_fields = None)
         .reflect(writer)
         .inspect(move |event| match event {
-            Ok(watcher::Event::Init) => ledger.forget_all(),
+            Ok(watcher::Event::Init) => ledger.begin_list(),
             Ok(watcher::Event::InitApply(host) | watcher::Event::Apply(host)) => {
                 ledger.note(&host.metadata, place(host));
             }
-            Ok(watcher::Event::Delete(host)) => ledger.note(&host.metadata, None),
-            Ok(watcher::Event::InitDone) => {}
+            Ok(watcher::Event::Delete(host)) => ledger.forget(&host.metadata),
+            Ok(watcher::Event::InitDone) => ledger.end_list(),
             Err(error) => tracing::warn!(%error, "the hosts cannot be followed"),
         })
         .applied_objects()

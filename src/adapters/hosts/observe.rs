@@ -79,11 +79,13 @@ impl Reconciler {
         };
         let api = secrets(&self.client, host);
         let found = api.get_opt(name).await;
-        let Some(secret) = found.with_context(|| format!("could not read Secret {name}"))? else {
+        let Some(mut secret) = found.with_context(|| format!("could not read Secret {name}"))?
+        else {
             return Ok(BmcSecret::Missing);
         };
         if host.metadata.deletion_timestamp.is_none() && !is_owned(&secret, host) {
-            own(&api, &secret, host).await?;
+            // What we change is no other version of the credentials.
+            secret = own(&api, &secret, host).await?;
         }
         let version = secret.resource_version().unwrap_or_default();
         Ok(BmcSecret::read(&data(secret), version))
@@ -168,7 +170,7 @@ fn is_owned(secret: &Secret, host: &BareMetalHost) -> bool {
 }
 
 /// As in Metal3: the label by which we hear of changes, and the owner with which it is moved to another cluster.
-async fn own(api: &Api<Secret>, secret: &Secret, host: &BareMetalHost) -> Result<()> {
+async fn own(api: &Api<Secret>, secret: &Secret, host: &BareMetalHost) -> Result<Secret> {
     let (label, value) = SECRET_LABEL;
     let owned = json!({
         "apiVersion": "v1", "kind": "Secret",
@@ -182,8 +184,7 @@ async fn own(api: &Api<Secret>, secret: &Secret, host: &BareMetalHost) -> Result
     let parameters = kube::api::PatchParams::apply(&field_manager(host)).force();
     api.patch(&secret.name_any(), &parameters, &kube::api::Patch::Apply(&owned))
         .await
-        .with_context(|| format!("could not mark Secret {} as that of a BMC", secret.name_any()))?;
-    Ok(())
+        .with_context(|| format!("could not mark Secret {} as that of a BMC", secret.name_any()))
 }
 
 /// One for each host: several may share a Secret, and none takes another's mark away.

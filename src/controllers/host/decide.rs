@@ -85,6 +85,10 @@ fn restore(draft: &mut Draft<'_>) -> Result<(), Then> {
         Ok(status) if observed::state(&status).is_some() => {
             let conditions = draft.status.conditions.take();
             draft.status = status;
+            // A place among the busy is asked for here, wherever it had one.
+            if observed::holds_slot(&draft.status) {
+                draft.status.operational_status = OperationalStatus::Delayed;
+            }
             draft.status.conditions = draft.status.conditions.take().or(conditions);
             draft.annotations.remove(STATUS);
             draft.tell(Reason::StatusRestored, "The status was taken from the annotation");
