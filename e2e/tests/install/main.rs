@@ -5,4 +5,5 @@
 mod certificate;
 mod chart;
 mod life;
+mod permissions;
 mod stage;
