@@ -6,4 +6,5 @@ mod certificate;
 mod chart;
 mod life;
 mod permissions;
+mod replicas;
 mod stage;
