@@ -1,7 +1,10 @@
 //! Which replica reconciles: the one that holds a Lease. All of them serve admission.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use kube::Client;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
 use kube_lease_manager::LeaseManagerBuilder;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 const DURATION: u64 = 15;
 /// How long before that a replica renews what it holds.
 const GRACE: u64 = 5;
+
+/// How soon the others notice that it was let go. Left to itself, the manager looks when it would have ended.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What is elected.
 #[derive(Debug, Clone)]
@@ -31,6 +37,7 @@ async fn elect(
     is_leader: &watch::Sender<bool>,
 ) -> Result<()> {
     let Election { namespace, name, .. } = election;
+    let leases = Api::<Lease>::namespaced(client.clone(), namespace);
     let manager = LeaseManagerBuilder::new(client, name)
         .with_namespace(namespace)
         .with_identity(&election.replica)
@@ -56,14 +63,28 @@ async fn elect(
                 Err(error) => {
                     is_leader.send_replace(false);
                     tracing::warn!(%error, lease = name, "the election cannot be followed");
-                    tokio::time::sleep(std::time::Duration::from_secs(GRACE)).await;
+                    tokio::time::sleep(Duration::from_secs(GRACE)).await;
                 }
             },
+            // With a manager that knows nothing of the last holder.
+            () = let_go(&leases, name), if !*is_leader.borrow() => return Ok(()),
             () = stop.cancelled() => break,
         }
     }
     is_leader.send_replace(false);
     manager.release().await.with_context(|| format!("could not let go of Lease {namespace}/{name}"))
+}
+
+/// Resolves when nobody holds the Lease.
+async fn let_go(leases: &Api<Lease>, name: &str) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let found = leases.get_opt(name).await.ok().flatten();
+        let spec = found.and_then(|lease| lease.spec);
+        if spec.is_some_and(|spec| spec.holder_identity.is_none_or(|holder| holder.is_empty())) {
+            return;
+        }
+    }
 }
 
 /// The same for as long as it is not told to stop, whatever fails.
@@ -76,7 +97,7 @@ pub async fn keep_electing(
     while !stop.is_cancelled() {
         if let Err(error) = elect(client.clone(), &election, &stop, &is_leader).await {
             tracing::warn!(error = format!("{error:#}"), "nobody is elected here");
-            let pause = tokio::time::sleep(std::time::Duration::from_secs(GRACE));
+            let pause = tokio::time::sleep(Duration::from_secs(GRACE));
             stop.run_until_cancelled(pause).await;
         }
     }

@@ -5,4 +5,6 @@
 mod certificate;
 mod chart;
 mod life;
+mod permissions;
+mod replicas;
 mod stage;
