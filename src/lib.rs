@@ -12,6 +12,7 @@
 //! | [`admission`] | what the API server asks, and what it is answered | no |
 //! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
+//! | [`ironic`] | what Ironic is asked, and what its answers mean | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
@@ -24,6 +25,7 @@ pub mod audit;
 pub mod cli;
 pub mod controllers;
 pub mod domain;
+pub mod ironic;
 pub mod policy;
 pub mod run;
 pub mod template;

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 7] = [
+const LAYERS: [Layer; 8] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -65,6 +65,17 @@ const LAYERS: [Layer; 7] = [
             ("crate::policy", "policies say what is unique, claims do not ask why"),
             ("crate::admission", "admission uses claims, not the other way round"),
             ("crate::adapters", "adapters use claims, not the other way round"),
+        ],
+    },
+    Layer {
+        folder: "src/ironic",
+        forbidden: &[
+            ("kube::", "Ironic knows nothing of Kubernetes"),
+            (
+                "crate::policy",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            ("crate::adapters", "adapters use what Ironic is asked, not the other way round"),
         ],
     },
     Layer {
