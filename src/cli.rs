@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod crds;
+pub mod ironic;
 pub mod policy;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

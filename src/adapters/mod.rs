@@ -1,6 +1,7 @@
 //! All I/O, one outside thing per file.
 
 pub mod clock;
+pub mod ironic;
 pub mod kinds;
 pub mod leadership;
 pub mod probes;

@@ -8,6 +8,7 @@ mod capabilities;
 pub mod driver;
 pub mod error;
 pub mod instance;
+pub mod inventory;
 pub mod next;
 pub mod node;
 pub mod pacing;

@@ -9,7 +9,7 @@ const FAST: Duration = Duration::from_secs(2);
 /// this late.
 const IDLE: Duration = Duration::from_secs(30);
 /// While Ironic fails, at most.
-const SLOWEST: Duration = Duration::from_secs(120);
+const SLOWEST: Duration = Duration::from_mins(2);
 /// A read that took long is followed by a pause so many times as long: at most a fifth of the time is
 /// spent on reading.
 const PATIENCE: u32 = 4;

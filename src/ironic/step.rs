@@ -95,8 +95,10 @@ impl Verb {
         match self {
             Self::Clean { steps } => put("clean_steps", json!(steps)),
             Self::Active { config_drive, deploy_steps } => {
-                config_drive.iter().for_each(|drive| put("configdrive", drive.clone()));
-                deploy_steps.iter().for_each(|steps| put("deploy_steps", steps.clone()));
+                let parts = [("configdrive", config_drive), ("deploy_steps", deploy_steps)];
+                for (name, part) in parts {
+                    part.iter().cloned().for_each(|part| put(name, part));
+                }
             }
             Self::Manage
             | Self::Inspect

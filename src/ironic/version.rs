@@ -10,6 +10,8 @@ pub const OLDEST: Version = Version(89);
 pub const NEWEST: Version = Version(110);
 /// From here on a node can be kept from being powered off.
 pub const DISABLE_POWER_OFF: Version = Version(95);
+/// From here on a deployment that waits for its ramdisk can be broken off.
+pub const DEPLOY_ABORT: Version = Version(110);
 /// From here on a node tells its health.
 pub const HEALTH: Version = Version(109);
 

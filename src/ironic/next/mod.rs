@@ -20,6 +20,8 @@ mod provision;
 mod register;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod world;
 
 use super::{
     driver::Ramdisk,
@@ -27,7 +29,7 @@ use super::{
     patch::{Field, Patch},
     provision_state::{Motion, ProvisionState},
     step::{Step, Verb},
-    version::Version,
+    version::{DEPLOY_ABORT, Version},
 };
 use crate::controllers::host::{machine::Machine, provisioner::Operation};
 
@@ -41,6 +43,9 @@ pub struct Ask<'a> {
     /// Whether this is being tried already: a failure is then of this try, and is told before
     /// another begins, whatever the operation says of earlier ones.
     pub tried: bool,
+    /// Whether the credentials were just written: Ironic does not show them, so that the node cannot
+    /// tell.
+    pub credentials_written: bool,
     /// The ramdisk of this installation.
     pub ramdisk: &'a Ramdisk,
     /// What is spoken with Ironic.
@@ -74,11 +79,11 @@ pub fn next(node: &Node, ask: &Ask) -> Step {
         Operation::Delete => delete::next(node, false),
         Operation::Detach { force } => delete::next(node, *force),
     };
-    guarded(step, node, ask.machine)
+    guarded(step, node, ask)
 }
 
 /// Lets no request pass that something else must come before.
-fn guarded(step: Step, node: &Node, machine: &Machine) -> Step {
+fn guarded(step: Step, node: &Node, ask: &Ask) -> Step {
     let Step::Provision(verb) = &step else { return step };
     if node.reservation.is_some() {
         return Step::Wait;
@@ -93,13 +98,15 @@ fn guarded(step: Step, node: &Node, machine: &Machine) -> Step {
             Some(_) | None => Step::ClearMaintenance,
         };
     }
-    let clean = machine.automated_cleaning.automated_clean();
+    let clean = ask.machine.automated_cleaning.automated_clean();
     if !verb.may_clean() || node.automated_clean == Some(clean) {
         return step;
     }
     if !node.provision_state.takes_changes() {
-        // To go on would be to clean, or not to, against what is said now.
-        return Step::Wait;
+        // To go on would be to clean, or not to, against what is said now. Broken off, it can be told.
+        let waits = node.provision_state == ProvisionState::DeployWait;
+        let abortable = waits && ask.version >= DEPLOY_ABORT;
+        return if abortable { Step::Provision(Verb::Abort) } else { Step::Wait };
     }
     let mut patch = Patch::default();
     patch.write(Field::Own("automated_clean"), clean);

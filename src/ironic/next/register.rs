@@ -9,7 +9,8 @@ use crate::ironic::{
 };
 
 pub(super) fn next(node: &Node, ask: &Ask, credentials_changed: bool, retry: bool) -> Step {
-    let patch = driver::changes(node, ask.machine, ask.ramdisk, ask.version, credentials_changed);
+    let writes = credentials_changed && !ask.credentials_written;
+    let patch = driver::changes(node, ask.machine, ask.ramdisk, ask.version, writes);
     if !patch.is_empty() {
         return Step::Patch(patch);
     }

@@ -7,7 +7,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 
-use super::*;
+use super::{
+    world::{World, asked, word},
+    *,
+};
 use crate::{
     controllers::host::provisioner::RebootMode,
     domain::automated_cleaning::AutomatedCleaningMode,
@@ -18,11 +21,6 @@ use crate::{
         version::NEWEST,
     },
 };
-
-fn asked(machine: &Machine, operation: &Operation, tried: bool, node: &Node) -> Step {
-    let ramdisk = Ramdisk::default();
-    next(node, &Ask { machine, operation, tried, ramdisk: &ramdisk, version: NEWEST })
-}
 
 fn operations() -> BTreeMap<&'static str, Operation> {
     let (retry, force) = (false, false);
@@ -74,23 +72,6 @@ fn forced(operation: Operation) -> Operation {
             }))
         }
         other => other,
-    }
-}
-
-/// A step in a word.
-fn word(step: &Step) -> String {
-    match step {
-        Step::Done => "done".into(),
-        Step::Wait => "wait".into(),
-        Step::Stuck { .. } => "stuck".into(),
-        Step::Failed { .. } => "failed".into(),
-        Step::Patch(_) => "patch".into(),
-        Step::Raid(_) => "raid".into(),
-        Step::Provision(verb) => verb.target().into(),
-        Step::Power(target) => target.to_string(),
-        Step::SetMaintenance => "set maintenance".into(),
-        Step::ClearMaintenance => "clear maintenance".into(),
-        Step::Delete => "delete".into(),
     }
 }
 
@@ -221,9 +202,33 @@ fn a_bmc_that_turned_us_away_is_told_until_somebody_wants_another_try() {
     };
     assert_eq!(ask(false, false, false), "failed");
     assert_eq!(ask(false, true, false), "manage");
-    // New credentials are written before they are tried.
+    // New credentials are written before they are tried, and once.
     assert_eq!(ask(true, false, false), "patch");
+    let (ramdisk, operation) =
+        (&Ramdisk::default(), &Operation::Register { credentials_changed: true, retry: false });
+    let written = Ask {
+        machine: &machine,
+        operation,
+        tried: false,
+        credentials_written: true,
+        ramdisk,
+        version: NEWEST,
+    };
+    assert_eq!(word(&next(&node, &written)), "manage");
     assert_eq!(ask(true, true, true), "failed");
+}
+
+#[test]
+fn a_deployment_is_broken_off_before_its_disks_are_cleaned_otherwise_than_it_was_told() {
+    let mut machine = machine();
+    let mut world = World {
+        node: Some(settled(ProvisionState::DeployWait, &machine)),
+        goes_wrong: false,
+        log: Vec::new(),
+    };
+    machine.automated_cleaning = AutomatedCleaningMode::Disabled;
+    assert_eq!(world.run(&machine, &Operation::Deprovision { retry: false }), "done");
+    assert_eq!(world.log, ["abort", "patch", "deleted"]);
 }
 
 #[test]
@@ -270,164 +275,6 @@ fn volumes_are_built_once_and_again_when_they_change() {
     world.log.clear();
     assert_eq!(world.run(&machine, &again(operation)), "done");
     assert_eq!(world.log, ["patch", "clear maintenance", "manage", "patch", "clean", "provide"]);
-}
-
-/// As much of Ironic as a node's way depends on: what each request leads to, by Ironic's own table
-/// of transitions (ironic/common/state_machine.py).
-struct World {
-    node: Option<Node>,
-    goes_wrong: bool,
-    log: Vec<String>,
-}
-
-impl World {
-    /// Asks until there is an end, and says which.
-    fn run(&mut self, machine: &Machine, operation: &Operation) -> String {
-        let mut tried = false;
-        for _ in 0..50 {
-            let Some(node) = &self.node else { return "done".into() };
-            let step = asked(machine, operation, tried, node);
-            match &step {
-                Step::Wait => self.tick(),
-                Step::Done | Step::Failed { .. } | Step::Stuck { .. } => return word(&step),
-                request => {
-                    // A patch is only the way there.
-                    tried |= matches!(request, Step::Provision(_) | Step::Power(_));
-                    self.obey(request, machine);
-                }
-            }
-        }
-        format!("no end: {:?}", self.log)
-    }
-
-    fn obey(&mut self, step: &Step, machine: &Machine) {
-        self.log.push(word(step));
-        let node = self.node.as_mut().unwrap();
-        match step {
-            Step::Provision(verb) => {
-                let clean = machine.automated_cleaning.automated_clean();
-                let is_right = node.automated_clean == Some(clean);
-                assert!(!verb.may_clean() || is_right, "{verb:?} with another automated_clean");
-                assert!(!node.maintenance || *verb == Verb::Abort);
-                self.provision(verb);
-            }
-            Step::Power(target) => node.target_power_state = Some(target.to_string()),
-            Step::SetMaintenance => node.maintenance = true,
-            Step::ClearMaintenance => (node.maintenance, node.fault) = (false, None),
-            Step::Delete => {
-                let free = matches!(
-                    node.provision_state,
-                    ProvisionState::Enroll | ProvisionState::Manageable | ProvisionState::AdoptFail
-                );
-                assert!(node.maintenance || (free && node.instance_uuid.is_none()));
-                self.node = None;
-            }
-            Step::Raid(target) => node.target_raid_config.clone_from(target),
-            Step::Patch(patch) => {
-                assert!(node.provision_state.takes_changes(), "{}", node.provision_state);
-                self.patch(patch);
-            }
-            Step::Done | Step::Wait | Step::Stuck { .. } | Step::Failed { .. } => unreachable!(),
-        }
-    }
-
-    fn patch(&mut self, patch: &Patch) {
-        let mut fields = serde_json::to_value(&self.node).unwrap();
-        let patch: json_patch::Patch =
-            serde_json::from_value(serde_json::to_value(patch).unwrap()).unwrap();
-        json_patch::patch(&mut fields, &patch).unwrap();
-        self.node = Some(serde_json::from_value(fields).unwrap());
-    }
-
-    fn provision(&mut self, verb: &Verb) {
-        use ProvisionState as S;
-        let node = self.node.as_mut().unwrap();
-        let target = if matches!(verb, Verb::Clean { .. }) { "manageable" } else { "available" };
-        node.target_provision_state = Some(target.into());
-        node.last_error = None;
-        node.provision_state = match (node.provision_state, verb) {
-            (S::Enroll, Verb::Manage) => S::Verifying,
-            (S::Available | S::CleanFail | S::InspectFail | S::AdoptFail, Verb::Manage) => {
-                S::Manageable
-            }
-            (S::Manageable | S::InspectFail, Verb::Inspect) => {
-                node.inspection_started_at = Some(format!("start {}", self.log.len()));
-                node.inspection_finished_at = None;
-                S::Inspecting
-            }
-            (S::Manageable, Verb::Provide | Verb::Clean { .. }) => S::Cleaning,
-            (S::Manageable | S::AdoptFail, Verb::Adopt) => S::Adopting,
-            (S::Available | S::DeployFail, Verb::Active { .. }) => S::Deploying,
-            (S::InspectWait, Verb::Abort) => S::InspectFail,
-            (S::CleanWait, Verb::Abort) => S::CleanFail,
-            (S::DeployWait, Verb::Abort) => S::DeployFail,
-            (S::ServiceWait, Verb::Abort) => S::ServiceFail,
-            (
-                S::Active
-                | S::DeployWait
-                | S::DeployFail
-                | S::Error
-                | S::Rescue
-                | S::RescueFail
-                | S::UnrescueFail
-                | S::ServiceFail,
-                Verb::Deleted,
-            ) => S::Deleting,
-            (state, verb) => panic!("Ironic refuses {verb:?} of a node in {state}"),
-        };
-        node.provision_updated_at = Some(format!("after {} requests", self.log.len()));
-    }
-
-    /// What moves, moves on.
-    fn tick(&mut self) {
-        use ProvisionState as S;
-        let node = self.node.as_mut().unwrap();
-        if let Some(target) = node.target_power_state.take() {
-            if self.goes_wrong {
-                node.last_error = Some("the BMC is on fire".into());
-            } else {
-                let off = target.ends_with("off");
-                node.power_state = Some(if off { PowerState::Off } else { PowerState::On });
-            }
-            return;
-        }
-        if node.reservation.take().is_some() {
-            return;
-        }
-        let by_hand = node.target_provision_state.as_deref() == Some("manageable");
-        let (well, badly) = match node.provision_state {
-            S::Verifying => (S::Manageable, S::Enroll),
-            S::Inspecting => (S::InspectWait, S::InspectFail),
-            S::InspectWait => (S::Manageable, S::InspectFail),
-            S::Cleaning => (S::CleanWait, S::CleanFail),
-            S::CleanWait if by_hand => (S::Manageable, S::CleanFail),
-            S::CleanWait => (S::Available, S::CleanFail),
-            S::Deploying => (S::DeployWait, S::DeployFail),
-            S::DeployWait => (S::Active, S::DeployFail),
-            S::Deleting => (S::Cleaning, S::Error),
-            S::Adopting => (S::Active, S::AdoptFail),
-            S::Rescuing => (S::RescueWait, S::RescueFail),
-            S::RescueWait => (S::Rescue, S::RescueFail),
-            S::Unrescuing => (S::Active, S::UnrescueFail),
-            S::Servicing => (S::ServiceWait, S::ServiceFail),
-            S::ServiceWait => (S::Active, S::ServiceFail),
-            state => panic!("{state} was waited for, and does not move"),
-        };
-        node.provision_state = if self.goes_wrong { badly } else { well };
-        if self.goes_wrong {
-            node.last_error = Some("the machine is on fire".into());
-        }
-        if node.provision_state == S::CleanFail {
-            (node.maintenance, node.fault) = (true, Some("clean failure".into()));
-        }
-        if node.provision_state == S::Available {
-            node.instance_uuid = None;
-        }
-        if node.provision_state == S::Manageable && node.inspection_started_at.is_some() {
-            let started = node.inspection_started_at.clone().unwrap_or_default();
-            node.inspection_finished_at.get_or_insert(format!("{started}: end"));
-        }
-    }
 }
 
 fn any_state() -> impl Strategy<Value = ProvisionState> {
@@ -521,11 +368,11 @@ proptest! {
     fn where_nothing_goes_wrong_a_way_that_is_open_leads_to_what_was_asked_for(
         node in any_node(), operation in any_operation(), machine in any_machine(),
     ) {
+        use ProvisionState as S;
         let began = node.provision_state;
         let mut world = World { node: Some(node), goes_wrong: false, log: Vec::new() };
         let end = world.run(&machine, &again(operation.clone()));
         let Some(node) = world.node.as_ref().filter(|_| end == "done") else { return Ok(()) };
-        use ProvisionState as S;
         let state = node.provision_state;
         let is_right = match &operation {
             Operation::Prepare { .. } => state == S::Available,
