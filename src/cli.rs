@@ -1,6 +1,7 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
 pub mod audit;
+pub mod controllers;
 pub mod crds;
 pub mod ironic;
 pub mod policy;
@@ -59,6 +60,14 @@ pub struct Settings {
     /// Serve admission.
     #[command(flatten)]
     pub admission: Admission,
+
+    /// Keep hosts as they should be.
+    #[command(flatten)]
+    pub controllers: controllers::Args,
+
+    /// Where Ironic is.
+    #[command(flatten)]
+    pub ironic: ironic::Ironic,
 
     /// How log lines look: `text` for people, `json` for machines.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "IRONWARD_LOG_FORMAT")]

@@ -2,7 +2,9 @@
 
 use crate::{
     adapters::{
-        kinds,
+        demo::Demo,
+        hosts::Keeper,
+        ironic, kinds,
         leadership::{self, Election},
         probes, telemetry,
         uniqueness::{self, Claims, Guard, Occupants},
@@ -16,12 +18,17 @@ use crate::{
         },
     },
     admission::Registration,
-    cli::{self, Admission, Cli, Command, Settings, policy},
+    cli::{
+        self, Admission, Cli, Command, Settings,
+        controllers::{Controller, Provisioner as Provisioners},
+        policy,
+    },
+    controllers::host::{observed, provisioner::Provisioner},
 };
 use anyhow::{Context, Result};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
-use std::{io, pin::Pin, process::ExitCode, sync::Arc};
+use std::{io, pin::Pin, process::ExitCode, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -69,23 +76,44 @@ async fn serve(settings: &Settings) -> Result<()> {
     until_stopped(boxed(kinds::watch(client.clone(), in_force.clone(), publish)));
     until_stopped(boxed(policies.keep_current()));
 
-    if let Some(files) = certificate(&settings.admission) {
-        let listener = server::bind(settings.admission.webhook_address)?;
-        let tls = certificate::load(&files).await?;
-        let own_name = registrar::own_name(&client).await?;
-        let namespace = settings.namespace.as_deref().unwrap_or(client.default_namespace());
-        let grace = SignedDuration::from_secs(settings.admission.claim_grace_seconds.into());
-        let claims = Claims::new(client.clone(), namespace, grace);
-        let occupants = Arc::new(Occupants::new(client.clone()));
-        until_stopped(boxed(Arc::clone(&occupants).follow(in_force.clone())));
-        let (elected, is_leader) = watch::channel(false);
+    let namespace = settings.namespace.as_deref().unwrap_or(client.default_namespace()).to_owned();
+    let (elected, is_leader) = watch::channel(false);
+    let is_guarded = settings.admission.tls_cert_file.is_some();
+    if is_guarded || !settings.controllers.controllers.is_empty() {
         let election = Election {
-            namespace: namespace.to_owned(),
+            namespace: namespace.clone(),
             name: LEASE.to_owned(),
             // Two on one machine are two.
             replica: format!("{}-{}", settings.replica, std::process::id()),
         };
         tasks.spawn(leadership::keep_electing(client.clone(), election, stop.clone(), elected));
+    }
+    let occupants = is_guarded.then(|| Arc::new(Occupants::new(client.clone())));
+    if let Some(occupants) = &occupants {
+        until_stopped(boxed(Arc::clone(occupants).follow(in_force.clone())));
+    }
+    if let Some(Provisioning { provisioner, snapshot }) = provisioning(settings, &mut metrics)?
+        && let Some(keeper) = keeper(settings, &client, occupants.as_ref(), provisioner)
+    {
+        // Only who reconciles reads Ironic, and only for as long.
+        let keep = move || {
+            let (keeper, snapshot) = (keeper.clone(), snapshot.clone());
+            async move {
+                tokio::select! {
+                    () = keeper.keep() => {}
+                    () = keep_read(snapshot) => {}
+                }
+            }
+        };
+        until_stopped(boxed(leadership::while_leader(is_leader.clone(), keep)));
+    }
+
+    if let (Some(files), Some(occupants)) = (certificate(&settings.admission), occupants) {
+        let listener = server::bind(settings.admission.webhook_address)?;
+        let tls = certificate::load(&files).await?;
+        let own_name = registrar::own_name(&client).await?;
+        let grace = SignedDuration::from_secs(settings.admission.claim_grace_seconds.into());
+        let claims = Claims::new(client.clone(), &namespace, grace);
         let sweep = {
             let (client, replica) = (client.clone(), settings.replica.clone());
             let (claims, occupants) = (claims.clone(), Arc::clone(&occupants));
@@ -144,6 +172,56 @@ fn boxed(
     task: impl Future<Output = ()> + Send + 'static,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(task)
+}
+
+/// Who does things to machines, and what is kept up to date for it.
+struct Provisioning {
+    provisioner: Arc<dyn Provisioner>,
+    snapshot: Option<Arc<ironic::Snapshot>>,
+}
+
+fn provisioning(settings: &Settings, metrics: &mut Registry) -> Result<Option<Provisioning>> {
+    let wanted = &settings.controllers;
+    Ok(match wanted.provisioner {
+        None => None,
+        Some(Provisioners::Demo) => {
+            let demo = Demo::new(Duration::from_secs(wanted.demo_seconds.into()));
+            Some(Provisioning { provisioner: Arc::new(demo), snapshot: None })
+        }
+        Some(Provisioners::Ironic) => {
+            let metrics = ironic::Metrics::new(metrics);
+            let ironic = &settings.ironic;
+            let client = Arc::new(ironic::Client::new(&ironic.settings()?, metrics.clone())?);
+            let snapshot = Arc::new(ironic::Snapshot::new(Arc::clone(&client), metrics));
+            let provisioner = ironic::Ironic::new(client, Arc::clone(&snapshot), ironic.ramdisk());
+            Some(Provisioning { provisioner: Arc::new(provisioner), snapshot: Some(snapshot) })
+        }
+    })
+}
+
+async fn keep_read(snapshot: Option<Arc<ironic::Snapshot>>) {
+    match snapshot {
+        Some(snapshot) => snapshot.keep_read().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Who keeps hosts, if they are to be kept here.
+fn keeper(
+    settings: &Settings,
+    client: &kube::Client,
+    occupants: Option<&Arc<Occupants>>,
+    provisioner: Arc<dyn Provisioner>,
+) -> Option<Keeper> {
+    let wanted = &settings.controllers;
+    wanted.controllers.contains(&Controller::Host).then(|| Keeper {
+        client: client.clone(),
+        replica: settings.replica.clone(),
+        provisioner,
+        occupants: occupants.cloned(),
+        provisioning_limit: wanted.provisioning_limit.try_into().unwrap_or(usize::MAX),
+        settings: observed::Settings { max_provisioning_retries: wanted.max_provisioning_retries },
+    })
 }
 
 fn certificate(settings: &Admission) -> Option<certificate::Files> {

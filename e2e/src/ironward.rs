@@ -45,6 +45,8 @@ pub struct Options {
     pub url: Option<String>,
     /// How long a request that relies on a claim may still be stored, in seconds.
     pub claim_grace: Option<u32>,
+    /// More flags, as they are.
+    pub flags: Vec<String>,
 }
 
 /// A running `ironward run`. It ends with its control plane.
@@ -92,6 +94,7 @@ impl Ironward {
         if let Some(seconds) = options.claim_grace {
             command.arg("--claim-grace-seconds").arg(seconds.to_string());
         }
+        command.args(&options.flags);
         let process = plane.spawn("ironward", command)?;
         let webhook = format!("https://{webhook}");
         Ok(Self { process, probes: format!("http://{probes}"), webhook, certificate })

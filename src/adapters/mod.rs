@@ -1,6 +1,8 @@
 //! All I/O, one outside thing per file.
 
 pub mod clock;
+pub mod demo;
+pub mod hosts;
 pub mod ironic;
 pub mod kinds;
 pub mod leadership;

@@ -56,6 +56,9 @@ impl Ironic {
         if let Some(trouble) = self.snapshot.trouble() {
             return Err(Error::Unreachable(trouble));
         }
+        if !self.snapshot.was_read() {
+            return Err(Error::Busy);
+        }
         let version = self.client.version().await?;
         let (tried, credentials_written, ramdisk) = (false, false, &self.ramdisk);
         let ask = Ask { machine, operation, tried, credentials_written, ramdisk, version };

@@ -53,6 +53,8 @@ impl Snapshot {
 
     /// Reads for as long as it runs. One read ends before the next begins, whatever it takes.
     pub async fn keep_read(self: Arc<Self>) {
+        // What was known when this last ran, if it did, is of the past.
+        self.state().was_read = false;
         loop {
             let tick = self.read().await;
             self.rest(tick).await;
@@ -116,9 +118,12 @@ impl Snapshot {
 
     /// Why nothing should be asked of Ironic now.
     pub(super) fn trouble(&self) -> Option<String> {
-        let state = self.state();
-        let unread = || (!state.was_read).then(|| "its nodes are being read".to_owned());
-        state.trouble.clone().or_else(unread)
+        self.state().trouble.clone()
+    }
+
+    /// Whether all nodes were read since this began to read.
+    pub(super) fn was_read(&self) -> bool {
+        self.state().was_read
     }
 
     /// The node of a host, which is woken from now on when it changes.

@@ -98,6 +98,18 @@ impl Occupants {
         self.known().served.get(&(holder.group.clone(), holder.resource.clone())).cloned()
     }
 
+    /// The older object that has a key of this host, if there is one.
+    #[must_use]
+    pub fn older_than(&self, namespace: &str, name: &str) -> Option<String> {
+        let holder = Holder {
+            group: "metal3.io".to_owned(),
+            resource: "baremetalhosts".to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        self.known().occupied.older_than(&holder).map(|older| older.age.holder.to_string())
+    }
+
     /// Looks at an object in the API server's newest state.
     pub async fn look(&self, policy: &UniquePolicy, key: &str, holder: &Holder) -> Result<Look> {
         // A resource that no policy matches has no keys.

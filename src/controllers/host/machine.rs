@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::hidden::Hidden;
+use super::{hidden::Hidden, observed, secrets::BmcSecret};
 use crate::{
     api::{
-        baremetalhost::{BootMode, InspectionMode},
+        BareMetalHost,
+        baremetalhost::{BareMetalHostSpec, BootMode, InspectionMode},
         image::{CustomDeploy, Image},
         raid::{Raid, RootDeviceHints},
     },
@@ -85,7 +86,7 @@ pub struct BmcAccess {
     pub disable_certificate_verification: bool,
 }
 
-/// A user of a BMC, and which version of which Secret says so.
+/// A user of a BMC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The name.
@@ -103,4 +104,102 @@ pub struct ConfigDrive {
     pub network_data: Option<Hidden<Value>>,
     /// OpenStack's `meta_data.json`, with what every host gets.
     pub meta_data: Hidden<Map<String, Value>>,
+}
+
+impl Machine {
+    /// What a provisioner is told of a host. The network configuration of the ramdisk is a Secret of its own.
+    #[must_use]
+    pub fn of(
+        host: &BareMetalHost,
+        secret: &BmcSecret,
+        preprovisioning_network_data: Option<Hidden<Value>>,
+    ) -> Self {
+        let spec = &host.spec;
+        let status = host.status.clone().unwrap_or_default();
+        let state = observed::state(&status).unwrap_or_default();
+        let since = observed::since(&status);
+        let saved = status.provisioning;
+        // What runs is what was written, whatever is wanted by now.
+        let runs = matches!(
+            state,
+            ProvisioningState::Provisioning
+                | ProvisioningState::Provisioned
+                | ProvisioningState::Deprovisioning
+        );
+        let image = if runs { saved.image } else { spec.image.clone() };
+        let custom_deploy = if runs { saved.custom_deploy } else { spec.custom_deploy.clone() };
+        let details = status.hardware.unwrap_or_default();
+        let nics = details.nics.unwrap_or_default();
+        let arch = details.cpu.and_then(|cpu| cpu.arch);
+        Self {
+            identity: Identity::of(host),
+            provisioning_id: Some(saved.id).filter(|id| !id.is_empty()),
+            state,
+            since,
+            bmc: bmc(host, secret),
+            boot_mac: spec.boot_mac_address.as_ref().and_then(|mac| mac.parse().ok()),
+            known_macs: nics.into_iter().filter_map(|nic| nic.mac?.parse().ok()).collect(),
+            boot_mode: spec.boot_mode.unwrap_or(BootMode::Uefi),
+            architecture: spec.architecture.clone().or(arch),
+            inspection_mode: spec.inspection_mode.unwrap_or(InspectionMode::Agent),
+            root_device_hints: root_device_hints(spec),
+            raid: spec.raid.clone(),
+            image,
+            custom_deploy,
+            automated_cleaning: spec.automated_cleaning_mode.unwrap_or_default(),
+            disable_power_off: spec.disable_power_off == Some(true),
+            powered_on: status.powered_on,
+            externally_provisioned: spec.externally_provisioned == Some(true),
+            preprovisioning_network_data,
+        }
+    }
+}
+
+impl Identity {
+    /// Which host it is.
+    #[must_use]
+    pub fn of(host: &BareMetalHost) -> Self {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let metadata = &host.metadata;
+        Self {
+            namespace: text(&metadata.namespace),
+            name: text(&metadata.name),
+            uid: text(&metadata.uid),
+        }
+    }
+}
+
+fn bmc(host: &BareMetalHost, secret: &BmcSecret) -> Option<BmcAccess> {
+    let bmc = host.spec.bmc.as_ref()?;
+    let BmcSecret::Good { credentials, .. } = secret else { return None };
+    Some(BmcAccess {
+        address: bmc.address.parse().ok()?,
+        credentials: credentials.clone(),
+        disable_certificate_verification: bmc.disable_certificate_verification == Some(true),
+    })
+}
+
+/// Which disk is the root device: what the hints say, or what Metal3 takes for it where there are none. Volumes of a RAID speak for themselves.
+#[must_use]
+pub fn root_device_hints(spec: &BareMetalHostSpec) -> Option<RootDeviceHints> {
+    let given = spec.root_device_hints.clone().filter(|it| *it != RootDeviceHints::default());
+    let has_raid = spec.raid.as_ref().is_some_and(|raid| {
+        let volumes = raid.hardware_raid_volumes.as_ref().is_some_and(|it| !it.is_empty());
+        volumes || raid.software_raid_volumes.as_ref().is_some_and(|it| !it.is_empty())
+    });
+    let device = |name: &str| RootDeviceHints {
+        device_name: Some(name.to_owned()),
+        ..RootDeviceHints::default()
+    };
+    let hctl =
+        |hctl: &str| RootDeviceHints { hctl: Some(hctl.to_owned()), ..RootDeviceHints::default() };
+    given.or_else(|| match spec.hardware_profile.as_deref() {
+        _ if has_raid => None,
+        Some("empty") => None,
+        Some("libvirt") => Some(device("/dev/vda")),
+        Some("openstack") => Some(device("/dev/vdb")),
+        Some("dell") => Some(hctl("0:0:0:0")),
+        Some("dell-raid") => Some(hctl("0:2:0:0")),
+        None | Some(_) => Some(device("/dev/sda")),
+    })
 }

@@ -105,13 +105,36 @@ pub enum Operation {
         /// How.
         mode: RebootMode,
     },
-    /// Forgets the machine, whatever it does, without changing what is on it. Done when there is no node; so if there was none.
+    /// Forgets the machine, whatever it does, without changing what is on it. Done when there is no node; so if there was none. The node is that of the id or the
+    /// name, never of the MAC: a host that was refused because another has its MAC is deleted by this, too.
     Delete,
     /// The same for a machine that somebody wants to hold on to.
     Detach {
         /// Abort what is under way.
         force: bool,
     },
+}
+
+impl Operation {
+    /// Whether it changes what is on a machine, or who may use it, so that it is done only by what is wanted at that very moment.
+    #[must_use]
+    pub fn is_grave(&self) -> bool {
+        match self {
+            Self::Prepare { .. }
+            | Self::Provision(_)
+            | Self::Deprovision { .. }
+            | Self::PowerOff { .. }
+            | Self::Delete
+            | Self::Detach { .. } => true,
+            Self::Register { .. }
+            | Self::Import
+            | Self::Inspect { .. }
+            | Self::Adopt { .. }
+            | Self::Observe
+            | Self::PowerOn { .. }
+            | Self::Reboot { .. } => false,
+        }
+    }
 }
 
 /// An image, and how it is written.

@@ -97,6 +97,17 @@ impl Occupied {
         occupants.into_iter().flatten().filter(move |it| it.age.holder != *me)
     }
 
+    /// The oldest object with which one conflicts by any of its keys, if it is the younger.
+    #[must_use]
+    pub fn older_than(&self, holder: &Holder) -> Option<&Occupant> {
+        let keys = self.by_holder.get(holder).into_iter().flatten();
+        keys.filter_map(|key| self.by_key.get(key)).find_map(|occupants| {
+            let younger = occupants.iter().find(|it| it.age.holder == *holder)?;
+            let conflicts = |older: &&Occupant| older.is_claimed || younger.is_claimed;
+            occupants.iter().take_while(|it| it.age.holder != *holder).find(conflicts)
+        })
+    }
+
     /// Every key with all who have it, oldest first: policy, key, occupants.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str, &BTreeSet<Occupant>)> {
         self.by_key.iter().map(|((policy, key), all)| (policy.as_str(), key.as_str(), all))

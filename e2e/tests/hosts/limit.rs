@@ -1,0 +1,48 @@
+//! The provisioning limit, looked at while hosts compete for it and while Ironward is killed.
+
+use crate::stage::{Stage, alone};
+use ironward_e2e::eventually::eventually;
+use serde_json::Value;
+use std::time::Duration;
+
+const HOSTS: u8 = 6;
+const LIMIT: usize = 2;
+
+#[test]
+fn no_more_hosts_are_busy_than_may_be() {
+    let _alone = alone();
+    let mut stage = Stage::new(&["--demo-seconds=3", "--provisioning-limit=2"]);
+    stage.start();
+    for number in 1..=HOSTS {
+        stage.create_host(&format!("worker-{number}"), number);
+    }
+    let mut was_delayed = false;
+    let mut look = |stage: &Stage, enough: usize| {
+        let what = format!("{enough} hosts are available");
+        eventually(Duration::from_mins(3), &what, || {
+            let hosts = states(stage);
+            let busy = hosts.iter().filter(|it| it.as_str() == "inspecting OK").count();
+            assert!(busy <= LIMIT, "{hosts:?}");
+            was_delayed |= hosts.iter().any(|it| it.as_str() == "inspecting delayed");
+            let done = hosts.iter().filter(|it| it.starts_with("available")).count();
+            if done >= enough { Ok(()) } else { Err(format!("{hosts:?}")) }
+        })
+        .unwrap();
+    };
+    look(&stage, 1);
+    stage.kill();
+    stage.start();
+    look(&stage, HOSTS.into());
+    assert!(was_delayed, "nobody had to wait");
+}
+
+fn states(stage: &Stage) -> Vec<String> {
+    let hosts = stage.kubectl.expect(&["get", "bmh", "--output", "json"]).unwrap();
+    let hosts: Value = serde_json::from_str(&hosts).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let state = |host: &Value| {
+        let status = &host["status"];
+        format!("{} {}", text(&status["provisioning"]["state"]), text(&status["operationalStatus"]))
+    };
+    hosts["items"].as_array().unwrap().iter().map(state).collect()
+}

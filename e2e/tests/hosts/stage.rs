@@ -1,0 +1,158 @@
+//! A control plane with the host controller, and hosts to put on it.
+
+use ironward_e2e::{
+    cluster,
+    control_plane::ControlPlane,
+    eventually::eventually,
+    ironward::{Ironward, Options},
+    kubectl::Kubectl,
+};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// A lease has to run out first where a replica was killed.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// One test at a time: each has a control plane of its own.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A control plane, and an Ironward that can be killed.
+pub struct Stage {
+    pub plane: ControlPlane,
+    pub kubectl: Kubectl,
+    ironward: Option<Ironward>,
+    options: Options,
+}
+
+impl Stage {
+    /// With the kinds, and nobody yet who keeps hosts.
+    pub fn new(flags: &[&str]) -> Self {
+        let plane = ControlPlane::start().unwrap();
+        cluster::install_kinds(&plane).unwrap();
+        let kubectl = plane.kubectl().in_namespace("default");
+        let mut all = vec!["--controllers=host".to_owned(), "--provisioner=demo".to_owned()];
+        all.extend(flags.iter().map(|&flag| flag.to_owned()));
+        let options = Options { flags: all, ..Options::default() };
+        Self { plane, kubectl, ironward: None, options }
+    }
+
+    pub fn start(&mut self) {
+        let ironward = Ironward::start_with(&self.plane, &self.options).unwrap();
+        ironward.wait_until_ready().unwrap();
+        ironward.wait_until_in_force(&self.plane).unwrap();
+        self.ironward = Some(ironward);
+    }
+
+    /// As the kernel does when memory runs out.
+    pub fn kill(&mut self) {
+        let ironward = self.ironward.take().unwrap();
+        ironward.process.signal(Signal::KILL).unwrap();
+        ironward.process.wait_for_exit(PATIENCE).unwrap();
+    }
+
+    pub fn host(&self, name: &str) -> Value {
+        self.kubectl.get("bmh", name).unwrap()
+    }
+
+    /// Looks at a host until it is as it should be.
+    pub fn until(&self, name: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let seen = eventually(PATIENCE, &format!("{name}: {what}"), || {
+            let host = self.host(name);
+            if is_so(&host) { Ok(host) } else { Err(format!("{:#}", host["status"])) }
+        });
+        match seen {
+            Ok(host) => host,
+            Err(error) => {
+                let log = self.ironward.as_ref().map(|it| it.process.log_tail());
+                panic!("{error:#}\n{}", log.unwrap_or_default())
+            }
+        }
+    }
+
+    pub fn until_state(&self, name: &str, state: &str) -> Value {
+        self.until(name, state, |host| host["status"]["provisioning"]["state"] == state)
+    }
+
+    pub fn until_gone(&self, name: &str) {
+        eventually(PATIENCE, &format!("{name} is gone"), || {
+            let answer = self.kubectl.run(&["get", "bmh", name, "--output", "yaml"]).unwrap();
+            if answer.err.contains("NotFound") { Ok(()) } else { Err(answer.out) }
+        })
+        .unwrap();
+    }
+
+    pub fn patch(&self, name: &str, patch: &Value) {
+        let patch = patch.to_string();
+        self.kubectl.expect(&["patch", "bmh", name, "--type=merge", "--patch", &patch]).unwrap();
+    }
+
+    pub fn annotate(&self, name: &str, annotation: &str) {
+        self.kubectl.expect(&["annotate", "bmh", name, "--overwrite", annotation]).unwrap();
+    }
+
+    pub fn delete(&self, name: &str) {
+        self.annotate(name, "ironward.dev/allow-delete=");
+        self.kubectl.expect(&["delete", "bmh", name, "--wait=false"]).unwrap();
+    }
+
+    /// How often something was told of a host.
+    pub fn told(&self, name: &str, reason: &str) -> u64 {
+        let events = self.kubectl.expect(&["get", "events", "--output", "json"]).unwrap();
+        let events: Value = serde_json::from_str(&events).unwrap();
+        let of_host =
+            events["items"].as_array().unwrap().iter().filter(|event| {
+                event["involvedObject"]["name"] == name && event["reason"] == reason
+            });
+        // Counted in a series from the second on.
+        of_host.map(|event| event["series"]["count"].as_u64().unwrap_or(1)).sum()
+    }
+}
+
+pub fn secret(name: &str, password: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+        "stringData": {"username": "root", "password": password},
+    })
+}
+
+/// A host with addresses of its own.
+pub fn host(name: &str, number: u8) -> Value {
+    json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": name},
+        "spec": {
+            "online": true,
+            "bootMACAddress": format!("52:54:00:00:00:{number:02x}"),
+            "bmc": {
+                "address": format!("redfish://192.0.2.{number}/redfish/v1/Systems/1"),
+                "credentialsName": format!("{name}-bmc"),
+            },
+        },
+    })
+}
+
+pub fn image(name: &str) -> Value {
+    json!({"spec": {"image": {
+        "url": format!("http://192.0.2.200/{name}.qcow2"),
+        "checksum": "http://192.0.2.200/SHA256SUMS", "checksumType": "sha256",
+    }}})
+}
+
+impl Stage {
+    pub fn create(&self, object: &Value) {
+        let created =
+            self.kubectl.expect_with_input(&["create", "--filename", "-"], &object.to_string());
+        created.unwrap();
+    }
+
+    pub fn create_host(&self, name: &str, number: u8) {
+        self.create(&secret(&format!("{name}-bmc"), "calvin"));
+        self.create(&host(name, number));
+    }
+}
