@@ -24,7 +24,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run against the cluster that KUBECONFIG names, or that this pod is in.
-    Run(Settings),
+    Run(Box<Settings>),
     /// Judge all objects of a cluster by the policies, as if each were created now.
     Audit(audit::Args),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.

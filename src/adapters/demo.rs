@@ -118,10 +118,9 @@ impl Demo {
     /// Done when as much time has passed since the state was entered as anything takes.
     fn by_the_clock(&self, machine: &Machine, now: Timestamp, learnt: Learnt) -> Outcome {
         let spent = machine.since.map(|since| now.duration_since(since).unsigned_abs());
-        let is_registered = machine.provisioning_id.is_some();
-        let is_registration = learnt.provisioning_id.is_some();
+        let is_known = learnt.provisioning_id.is_some() && machine.provisioning_id.is_some();
         match spent.and_then(|spent| self.pace.checked_sub(spent)) {
-            Some(left) if !left.is_zero() && !(is_registration && is_registered) => {
+            Some(left) if !left.is_zero() && !is_known => {
                 Outcome::Moving { poll: left.clamp(Duration::from_millis(100), POLL) }
             }
             _ => Outcome::Done(learnt),
@@ -203,5 +202,65 @@ fn hardware(machine: &Machine) -> HardwareDetails {
             ..Cpu::default()
         }),
         hostname: Some(name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{api::BareMetalHost, controllers::host::secrets::BmcSecret};
+    use rstest::rstest;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn machine(name: &str, state: &str, since: i64) -> Machine {
+        let mut host = BareMetalHost::default();
+        host.metadata.name = Some(name.to_owned());
+        host.metadata.uid = Some(format!("uid of {name}"));
+        host.status.get_or_insert_default().provisioning.state = state.to_owned();
+        Machine { since: Some(at(since)), ..Machine::of(&host, &BmcSecret::Unnamed, None) }
+    }
+
+    const DEPROVISION: Operation = Operation::Deprovision { retry: false };
+    const INSPECT: Operation = Operation::Inspect { refresh: false, retry: false, restart: false };
+
+    #[rstest]
+    #[case::begun(0, true)]
+    #[case::almost(9, true)]
+    #[case::over(10, false)]
+    #[case::long_over(1_000, false)]
+    fn what_takes_long_takes_as_long_as_the_clock_says(#[case] now: i64, #[case] moves: bool) {
+        let demo = Demo::new(Duration::from_secs(10));
+        let outcome = demo.perform_now(&machine("a", "deprovisioning", 0), &DEPROVISION, at(now));
+        assert_eq!(matches!(outcome, Outcome::Moving { .. }), moves, "{outcome:?}");
+    }
+
+    #[rstest]
+    #[case("a-fails-registration", Operation::Register { credentials_changed: false, retry: false })]
+    #[case("a-fails-inspection", INSPECT)]
+    #[case("a-fails-preparation", Operation::Prepare { changed: false, retry: false })]
+    #[case("a-fails-deprovisioning", DEPROVISION)]
+    #[case("a-fails-power", Operation::PowerOn { force: false })]
+    fn a_host_fails_where_its_name_says(#[case] name: &str, #[case] operation: Operation) {
+        let demo = Demo::new(Duration::ZERO);
+        let failing = demo.perform_now(&machine(name, "registering", 0), &operation, at(0));
+        assert!(matches!(failing, Outcome::Failed { .. }), "{failing:?}");
+        let other = demo.perform_now(&machine("a", "registering", 0), &operation, at(0));
+        assert!(matches!(other, Outcome::Done(_)), "{other:?}");
+    }
+
+    #[test]
+    fn power_is_as_it_was_left() {
+        let demo = Demo::new(Duration::ZERO);
+        let machine = machine("a", "available", 0);
+        let is_on = || match demo.perform_now(&machine, &Operation::Observe, at(0)) {
+            Outcome::Done(learnt) => learnt.powered_on,
+            Outcome::Moving { .. } | Outcome::Failed { .. } => None,
+        };
+        assert_eq!(is_on(), Some(false));
+        demo.perform_now(&machine, &Operation::PowerOn { force: false }, at(0));
+        assert_eq!(is_on(), Some(true));
     }
 }

@@ -58,6 +58,8 @@ pub struct World {
     pub events: Vec<Event>,
     /// The writes and calls until the controller is killed.
     pub until_killed: Option<usize>,
+    /// Whether the provisioner looks for a node by its id only, which is a mistake.
+    pub is_forgetful: bool,
 }
 
 /// The controller was killed.
@@ -100,6 +102,7 @@ impl World {
             log: Vec::new(),
             events: Vec::new(),
             until_killed: None,
+            is_forgetful: false,
         }
     }
 
@@ -271,7 +274,9 @@ impl World {
         let done = |learnt| Ok(Outcome::Done(learnt));
         let nothing = Learnt::default;
         if let Operation::Register { .. } = operation {
-            if self.node.is_none() && machine.bmc.is_some() {
+            let is_lost =
+                self.is_forgetful && machine.provisioning_id.is_none() && !self.is_at("verify");
+            if (self.node.is_none() || is_lost) && machine.bmc.is_some() {
                 self.log.push("node created".into());
                 self.node = Some(Node::default());
             }
@@ -368,6 +373,7 @@ impl World {
         }
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "it is an answer like the others")]
     fn switch(&mut self, on: bool) -> Result<Outcome, Error> {
         let node = self.node.as_mut().unwrap();
         if node.is_on != on {

@@ -27,7 +27,8 @@ pub(super) struct Spec {}
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Status {
-    operational_status: String,
+    #[serde(rename = "operationalStatus")]
+    operational: String,
     provisioning: Provisioning,
     operation_history: Option<OperationHistory>,
 }
@@ -46,7 +47,7 @@ pub(super) fn resource() -> ApiResource {
 pub(super) fn place(host: &Followed) -> Option<Place> {
     let heard = host.status.clone()?;
     let mut status = BareMetalHostStatus {
-        operational_status: heard.operational_status.parse().unwrap_or(OperationalStatus::None),
+        operational_status: heard.operational.parse().unwrap_or(OperationalStatus::None),
         operation_history: heard.operation_history,
         ..BareMetalHostStatus::default()
     };
@@ -62,6 +63,7 @@ pub(super) fn place_of(status: &BareMetalHostStatus, is_paused: bool) -> Option<
 }
 
 /// What of a host must change for it to be looked at: not its status, which is ours.
+#[allow(clippy::unnecessary_wraps, reason = "the signature is kube's")]
 pub(super) fn whatever_wakes(host: &Followed) -> Option<u64> {
     let metadata = host.meta();
     let mut hasher = DefaultHasher::new();

@@ -102,3 +102,39 @@ impl Ledger {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc;
+
+    fn host(name: &str, version: u64) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some("lab".to_owned()),
+            uid: Some(name.to_owned()),
+            resource_version: Some(version.to_string()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn what_was_heard_late_takes_no_slot_away_and_whoever_is_next_is_woken() {
+        let (wake, mut woken) = mpsc::unbounded_channel();
+        let ledger = Ledger::new(1, wake);
+        let start = Timestamp::UNIX_EPOCH;
+        let waits = Some(Place::Waits(Work::Inspecting, start));
+        let holds = Some(Place::Holds(Work::Inspecting));
+        ledger.note(&host("a", 1), waits);
+        ledger.note(&host("b", 2), waits);
+        assert!(ledger.take("a", Work::Inspecting, start));
+        ledger.note(&host("a", 3), holds);
+        // The watch tells of an older version only now.
+        ledger.note(&host("a", 1), waits);
+        assert!(!ledger.take("b", Work::Inspecting, start));
+        assert!(woken.try_recv().is_err());
+        ledger.note(&host("a", 4), None);
+        assert_eq!(woken.try_recv().unwrap().name, "b");
+        assert!(ledger.take("b", Work::Inspecting, start));
+    }
+}

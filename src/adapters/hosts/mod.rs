@@ -135,7 +135,8 @@ fn follow(
 async fn reconcile(host: Arc<Followed>, reconciler: Arc<Reconciler>) -> Result<Action, Error> {
     let reference = ObjectRef::from_obj_with(&*host, resource());
     let namespace = reference.namespace.clone().unwrap_or_default();
-    reconciler.pass(&namespace, &reference.name).await.map_err(|error| {
+    // Boxed: it holds a host and all that is known of it.
+    Box::pin(reconciler.pass(&namespace, &reference.name)).await.map_err(|error| {
         tracing::warn!(host = %format!("{namespace}/{}", reference.name), error = format!("{error:#}"), "a pass was not made");
         Error
     })

@@ -22,7 +22,7 @@ pub(super) async fn wait_until_gone(client: &Client) {
                 "hosts are left alone: baremetal-operator works on them; remove it, or leave `host` out of --controllers"
             ),
             Err(error) => {
-                tracing::warn!(%error, "cannot find out whether baremetal-operator works on the hosts")
+                tracing::warn!(%error, "cannot find out whether baremetal-operator works on the hosts");
             }
         }
         tokio::time::sleep(EVERY).await;

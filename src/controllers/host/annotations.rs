@@ -104,7 +104,7 @@ impl Reboots {
         let (once, hold) = (self.once.filter(counts), self.hold.filter(counts));
         match (once, hold) {
             (Some(once), Some(hold)) => Some(once.and(hold)),
-            (one, other) => one.or(other),
+            (wish, None) | (None, wish) => wish,
         }
     }
 }

@@ -98,7 +98,19 @@ fn available(state: State, status: &BareMetalHostStatus) -> Answer {
 fn provisioned(state: State) -> Answer {
     match state {
         State::Provisioned | State::ExternallyProvisioned => (TRUE, "Provisioned"),
-        _ => (FALSE, "NotProvisioned"),
+        State::None
+        | State::Unmanaged
+        | State::Importing
+        | State::Registering
+        | State::MatchProfile
+        | State::Inspecting
+        | State::Preparing
+        | State::Ready
+        | State::Available
+        | State::Provisioning
+        | State::Deprovisioning
+        | State::PoweringOffBeforeDelete
+        | State::Deleting => (FALSE, "NotProvisioned"),
     }
 }
 

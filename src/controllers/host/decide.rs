@@ -141,11 +141,12 @@ pub(super) fn is_inspection_disabled(host: &BareMetalHost) -> bool {
 fn begin_deletion(draft: &mut Draft<'_>) -> Result<(), Then> {
     let detach = annotations::detach(&draft.annotations);
     let to = match (draft.state, detach) {
-        (State::Deleting, _) => return Ok(()),
+        (State::Deleting, _) | (State::Deprovisioning | State::PoweringOffBeforeDelete, None) => {
+            return Ok(());
+        }
         // It waits as it is, until the annotation is gone.
         (_, Some(detach)) if detach.delays_deletion => return Ok(()),
         (_, Some(_)) => State::Deleting,
-        (State::Deprovisioning | State::PoweringOffBeforeDelete, None) => return Ok(()),
         (State::None | State::Unmanaged | State::Importing | State::Registering, None) => {
             State::Deleting
         }

@@ -203,3 +203,66 @@ pub fn root_device_hints(spec: &BareMetalHostSpec) -> Option<RootDeviceHints> {
         None | Some(_) => Some(device("/dev/sda")),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::raid::HardwareRaidLevel;
+    use rstest::rstest;
+
+    fn image(url: &str) -> Image {
+        Image { url: url.to_owned(), ..Image::default() }
+    }
+
+    #[rstest]
+    #[case::wanted("available", "new")]
+    #[case::being_written("provisioning", "old")]
+    #[case::running("provisioned", "old")]
+    #[case::being_removed("deprovisioning", "old")]
+    fn what_runs_is_what_was_written(#[case] state: &str, #[case] url: &str) {
+        let mut host = BareMetalHost::default();
+        host.spec.image = Some(image("new"));
+        let status = host.status.get_or_insert_default();
+        status.provisioning.image = Some(image("old"));
+        status.provisioning.state = state.to_owned();
+        assert_eq!(Machine::of(&host, &BmcSecret::Unnamed, None).image, Some(image(url)));
+    }
+
+    #[test]
+    fn what_is_wanted_of_the_disks_is_what_the_spec_says_now() {
+        let mut host = BareMetalHost::default();
+        let of =
+            |host: &BareMetalHost| Machine::of(host, &BmcSecret::Unnamed, None).automated_cleaning;
+        assert_eq!(of(&host), AutomatedCleaningMode::Metadata);
+        host.spec.automated_cleaning_mode = Some(AutomatedCleaningMode::Disabled);
+        assert_eq!(of(&host), AutomatedCleaningMode::Disabled);
+    }
+
+    #[test]
+    fn the_root_device_is_the_hinted_one_or_metal3s() {
+        let device =
+            |spec: &BareMetalHostSpec| root_device_hints(spec).and_then(|it| it.device_name);
+        let mut spec = BareMetalHostSpec::default();
+        assert_eq!(device(&spec).as_deref(), Some("/dev/sda"));
+        spec.hardware_profile = Some("empty".to_owned());
+        assert_eq!(root_device_hints(&spec), None);
+        spec.hardware_profile = Some("libvirt".to_owned());
+        assert_eq!(device(&spec).as_deref(), Some("/dev/vda"));
+        spec.raid = Some(Raid {
+            hardware_raid_volumes: Some(vec![crate::api::raid::HardwareRaidVolume {
+                size_gibibytes: None,
+                level: HardwareRaidLevel::Raid1,
+                name: None,
+                rotational: None,
+                number_of_physical_disks: None,
+                controller: None,
+                physical_disks: None,
+            }]),
+            software_raid_volumes: None,
+        });
+        assert_eq!(root_device_hints(&spec), None);
+        let wwn = RootDeviceHints { wwn: Some("0x1".to_owned()), ..RootDeviceHints::default() };
+        spec.root_device_hints = Some(wwn.clone());
+        assert_eq!(root_device_hints(&spec), Some(wwn));
+    }
+}

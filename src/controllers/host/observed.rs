@@ -89,7 +89,17 @@ pub fn since(status: &BareMetalHostStatus) -> Option<Timestamp> {
         ProvisioningState::Inspecting => &history.inspect,
         ProvisioningState::Provisioning => &history.provision,
         ProvisioningState::Deprovisioning => &history.deprovision,
-        _ => return None,
+        ProvisioningState::None
+        | ProvisioningState::Unmanaged
+        | ProvisioningState::Importing
+        | ProvisioningState::MatchProfile
+        | ProvisioningState::Preparing
+        | ProvisioningState::Ready
+        | ProvisioningState::Available
+        | ProvisioningState::Provisioned
+        | ProvisioningState::ExternallyProvisioned
+        | ProvisioningState::PoweringOffBeforeDelete
+        | ProvisioningState::Deleting => return None,
     };
     metric.as_ref()?.start.as_ref().map(|time| time.0)
 }

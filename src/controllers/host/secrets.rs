@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     hidden::Hidden,
@@ -97,13 +97,16 @@ pub fn config_drive(identity: &Identity, secrets: &FirstBoot<'_>) -> Result<Conf
         secrets.user_data.map(|it| text(it, USER_DATA_KEY)).transpose()?.map(Hidden::new);
     let network_data = secrets.network_data.map(network_data).transpose()?;
     let Identity { namespace, name, uid } = identity;
-    let mut meta_data = match json!({
-        "uuid": uid, "metal3-namespace": namespace, "metal3-name": name, "name": name,
-        "local-hostname": name, "local_hostname": name,
-    }) {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    };
+    let given = [
+        ("uuid", uid),
+        ("metal3-namespace", namespace),
+        ("metal3-name", name),
+        ("name", name),
+        ("local-hostname", name),
+        ("local_hostname", name),
+    ];
+    let mut meta_data: Map<String, Value> =
+        given.into_iter().map(|(key, value)| (key.to_owned(), value.clone().into())).collect();
     if let Some(named) = secrets.meta_data {
         meta_data.extend(yaml::<Map<String, Value>>(named, META_DATA_KEY, "a map")?);
     }
@@ -137,6 +140,7 @@ fn text(named: Named<'_>, key: &str) -> Result<String, String> {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use serde_json::json;
 
     fn data(pairs: &[(&str, &str)]) -> Data {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()

@@ -27,13 +27,22 @@ impl Work {
     /// What a host in this state does, if it counts.
     #[must_use]
     pub fn of(state: ProvisioningState) -> Option<Self> {
-        if !state.is_busy() {
-            return None;
-        }
         match state {
             ProvisioningState::Deprovisioning => Some(Self::Deprovisioning),
             ProvisioningState::Provisioning => Some(Self::Provisioning),
-            _ => Some(Self::Inspecting),
+            ProvisioningState::Inspecting => Some(Self::Inspecting),
+            ProvisioningState::None
+            | ProvisioningState::Unmanaged
+            | ProvisioningState::Importing
+            | ProvisioningState::Registering
+            | ProvisioningState::MatchProfile
+            | ProvisioningState::Preparing
+            | ProvisioningState::Ready
+            | ProvisioningState::Available
+            | ProvisioningState::Provisioned
+            | ProvisioningState::ExternallyProvisioned
+            | ProvisioningState::PoweringOffBeforeDelete
+            | ProvisioningState::Deleting => None,
         }
     }
 }
@@ -61,7 +70,12 @@ impl Place {
             // What was begun is under way, whether or not we may look at it.
             OperationalStatus::Ok => Some(Self::Holds(work)),
             OperationalStatus::Delayed if !is_paused => Some(Self::Waits(work, since)),
-            _ => None,
+            OperationalStatus::None
+            | OperationalStatus::Discovered
+            | OperationalStatus::Error
+            | OperationalStatus::Delayed
+            | OperationalStatus::Detached
+            | OperationalStatus::Servicing => None,
         }
     }
 }
@@ -181,6 +195,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "it is what is set")]
     fn waits(work: Work, since: i64) -> Option<Place> {
         Some(Place::Waits(work, at(since)))
     }
@@ -266,6 +281,13 @@ mod tests {
         #[case] expected: Option<Place>,
     ) {
         assert_eq!(Place::of(state, status, at(7), is_paused), expected);
+    }
+
+    #[test]
+    fn what_is_busy_is_what_the_states_say() {
+        for state in ProvisioningState::iter() {
+            assert_eq!(Work::of(state).is_some(), state.is_busy(), "{state}");
+        }
     }
 
     proptest! {

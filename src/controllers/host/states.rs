@@ -44,12 +44,14 @@ pub(super) fn go_on(draft: &mut Draft<'_>) -> Result<Then, Then> {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "every state answers alike")]
 fn to(draft: &mut Draft<'_>, state: State, reason: Reason, note: &str) -> Result<Then, Then> {
     draft.enter(state);
     draft.tell(reason, note);
     Ok(Then::Again)
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "every state answers alike")]
 fn begin(draft: &mut Draft<'_>) -> Result<Then, Then> {
     if draft.seen.has_bmc() {
         draft.enter(State::Registering);
