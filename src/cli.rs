@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod controllers;
 pub mod crds;
+pub mod ironic;
 pub mod policy;
 pub mod verify;
 
@@ -66,6 +67,10 @@ pub struct Settings {
     /// Keep hosts as they should be.
     #[command(flatten)]
     pub controllers: controllers::Args,
+
+    /// Where Ironic is.
+    #[command(flatten)]
+    pub ironic: ironic::Ironic,
 
     /// How log lines look: `text` for people, `json` for machines.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "IRONWARD_LOG_FORMAT")]

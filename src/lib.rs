@@ -13,6 +13,7 @@
 //! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
+//! | [`ironic`] | what Ironic is asked, and what its answers mean | no |
 //! | [`adapters`] | one outside thing per file | yes |
 //! | [`cli`], [`run`] | flags, and the one place that wires it all together | yes |
 //!
@@ -26,6 +27,7 @@ pub mod certificates;
 pub mod cli;
 pub mod controllers;
 pub mod domain;
+pub mod ironic;
 pub mod policy;
 pub mod run;
 pub mod template;

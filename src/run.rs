@@ -89,6 +89,7 @@ async fn serve(settings: &Settings) -> Result<()> {
     let mut stopped = std::pin::pin!(stop_signal());
     let mut registry = Registry::default();
     let metrics = Metrics::new(&mut registry);
+    let provisioning = hosts::provisioning(settings, &mut registry)?;
     let (readiness, are_kinds_there) = watch::channel(Readiness::starting());
     let (schemas, known_schemas) = watch::channel(Arc::default());
     let policies = Policies::load(settings.admission.policy_dir.clone())?;
@@ -114,8 +115,8 @@ async fn serve(settings: &Settings) -> Result<()> {
     let leading = (!is_alone).then(|| running.stand_for_election(settings));
     let occupants =
         source.is_some().then(|| admission::follow_stored(&running, in_force.clone(), stored));
-    if let Some(leading) = &leading {
-        hosts::keep(settings, &running, leading, occupants.as_ref());
+    if let (Some(provisioning), Some(leading)) = (provisioning, &leading) {
+        hosts::keep(settings, &running, leading, occupants.as_ref(), provisioning);
     }
     let mut has_stopped = false;
     if let (Some(source), Some(occupants), Some(leading)) = (source, occupants, leading) {

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 7] = [
+const LAYERS: [Layer; 9] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -72,6 +72,17 @@ const LAYERS: [Layer; 7] = [
         forbidden: &[
             ("crate::admission", "certificates do not ask what they are for"),
             ("crate::adapters", "adapters use certificates, not the other way round"),
+        ],
+    },
+    Layer {
+        folder: "src/ironic",
+        forbidden: &[
+            ("kube::", "Ironic knows nothing of Kubernetes"),
+            (
+                "crate::policy",
+                "what is admitted and what is done about it share domain and api only",
+            ),
+            ("crate::adapters", "adapters use what Ironic is asked, not the other way round"),
         ],
     },
     Layer {

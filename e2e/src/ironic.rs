@@ -179,6 +179,16 @@ impl Ironic {
         self.service.crash()
     }
 
+    /// Stops Ironic where it is: it takes connections, and answers nothing.
+    pub fn freeze(&self) -> Result<()> {
+        self.service.freeze()
+    }
+
+    /// Lets a frozen Ironic go on.
+    pub fn thaw(&self) -> Result<()> {
+        self.service.thaw()
+    }
+
     /// Starts Ironic with its database and at its address again; first ends it, if it still runs.
     pub fn restart(&self) -> Result<()> {
         let progress = Progress::start("restarting Ironic");

@@ -4,6 +4,7 @@ pub mod certificates;
 pub mod clock;
 pub mod demo;
 pub mod hosts;
+pub mod ironic;
 pub mod kinds;
 pub mod leadership;
 pub mod probes;

@@ -56,6 +56,8 @@ pub enum Controller {
 /// Who does things to machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Provisioner {
+    /// Ironic, at --ironic-url.
+    Ironic,
     /// Nobody: states change by the clock, and hosts fail if their name says so. To try things without machines.
     Demo,
 }

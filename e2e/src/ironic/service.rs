@@ -115,6 +115,27 @@ impl Service {
         })
     }
 
+    /// Stops both processes where they are.
+    pub fn freeze(&self) -> Result<()> {
+        self.signal_both(Signal::STOP)
+    }
+
+    /// Lets both go on.
+    pub fn thaw(&self) -> Result<()> {
+        self.signal_both(Signal::CONT)
+    }
+
+    fn signal_both(&self, signal: Signal) -> Result<()> {
+        let process = self.process();
+        let process =
+            process.as_ref().filter(|process| runs(process)).context("Ironic does not run")?;
+        process.signal(signal)?;
+        for worker in children(process.id())? {
+            kill_process(worker, signal).context("could not signal Ironic's worker")?;
+        }
+        Ok(())
+    }
+
     pub fn log_tail(&self) -> String {
         self.process().as_ref().map(Process::log_tail).unwrap_or_default()
     }

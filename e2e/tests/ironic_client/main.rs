@@ -1,0 +1,7 @@
+//! What speaks with Ironic, on the real one: no Kubernetes is needed to prove it.
+
+mod faults;
+mod life;
+mod outage;
+mod scale;
+mod stage;

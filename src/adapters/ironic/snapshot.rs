@@ -1,0 +1,210 @@
+//! Reads all nodes again and again, and wakes the hosts whose nodes have changed.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, stream, stream::BoxStream};
+use tokio::sync::{Notify, mpsc};
+
+use super::{
+    client::Client,
+    known::{Known, Sight},
+    metrics::Metrics,
+};
+use crate::{
+    adapters::clock,
+    controllers::host::machine::Identity,
+    ironic::{
+        error::Error,
+        node::{Node, Port},
+        pacing::{self, Tick},
+    },
+};
+
+/// What is known of Ironic's nodes, kept up to date by [`Snapshot::keep_read`].
+#[derive(Debug)]
+pub struct Snapshot {
+    client: Arc<Client>,
+    metrics: Metrics,
+    state: Mutex<State>,
+    nudge: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: Known,
+    was_read: bool,
+    failures: u32,
+    trouble: Option<String>,
+    /// Who is to be woken because of which node.
+    hosts: HashMap<String, Identity>,
+    listeners: Vec<mpsc::UnboundedSender<Identity>>,
+}
+
+impl Snapshot {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(client: Arc<Client>, metrics: Metrics) -> Self {
+        Self { client, metrics, state: Mutex::default(), nudge: Notify::new() }
+    }
+
+    /// Reads for as long as it runs. One read ends before the next begins, whatever it takes.
+    pub async fn keep_read(self: Arc<Self>) {
+        // What was known when this last ran, if it did, is of the past.
+        self.state().was_read = false;
+        loop {
+            let tick = self.read().await;
+            self.rest(tick).await;
+        }
+    }
+
+    /// Reads all nodes once; says how that went.
+    pub async fn read(&self) -> Tick {
+        let began = Instant::now();
+        let read = self.read_all(began).await;
+        let took = began.elapsed();
+        let mut state = self.state();
+        match read {
+            Ok(()) => {
+                if let Some(trouble) = state.trouble.take() {
+                    tracing::info!(trouble, "Ironic is back");
+                }
+                (state.was_read, state.failures) = (true, 0);
+                self.metrics.read(took, clock::now().as_second(), state.known.all().count());
+            }
+            Err(error) => {
+                let trouble = error.to_string();
+                if state.trouble.as_ref() != Some(&trouble) {
+                    tracing::warn!(trouble, "Ironic cannot be read; hosts stay as they are");
+                }
+                state.failures = state.failures.saturating_add(1);
+                state.trouble = Some(trouble);
+            }
+        }
+        Tick { took, failures: state.failures, moves: state.known.moves() }
+    }
+
+    async fn read_all(&self, began: Instant) -> Result<(), Error> {
+        let nodes = self.client.nodes().await?;
+        let difference = self.state().known.replace(nodes, began);
+        if difference.any_new {
+            let ports = self.client.ports().await?;
+            self.state().known.replace_ports(ports);
+        }
+        let state = self.state();
+        let woken = difference.changed.iter().filter_map(|uuid| state.hosts.get(uuid));
+        for host in woken {
+            for listener in &state.listeners {
+                // Nobody listens any more.
+                let _ = listener.send(host.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Pauses; a pause in which something was asked of a node is as short as if it had moved before.
+    async fn rest(&self, tick: Tick) {
+        let began = tokio::time::Instant::now();
+        let idle = tokio::time::sleep_until(began + pacing::pause(tick));
+        let busy = began + pacing::pause(Tick { moves: true, ..tick });
+        tokio::select! {
+            () = idle => {}
+            () = self.nudge.notified() => tokio::time::sleep_until(busy).await,
+        }
+    }
+
+    /// Why nothing should be asked of Ironic now.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.state().trouble.clone()
+    }
+
+    /// Whether all nodes were read since this began to read.
+    pub(super) fn was_read(&self) -> bool {
+        self.state().was_read
+    }
+
+    /// The node of a host, which is woken from now on when it changes.
+    pub(super) fn find(&self, host: &Identity, id: Option<&str>, name: &str) -> Sight {
+        let mut state = self.state();
+        let sight = state.known.find(id, name);
+        let uuid = match &sight {
+            Sight::Node(node) => Some(node.uuid.clone()),
+            Sight::Stale(uuid) => Some(uuid.clone()),
+            Sight::Absent => None,
+        };
+        if let Some(uuid) = uuid {
+            state.follow(uuid, host);
+        }
+        sight
+    }
+
+    /// A node of a host that was read by itself.
+    pub(super) fn keep(&self, host: &Identity, node: &Arc<Node>, read: Instant) {
+        let mut state = self.state();
+        state.known.keep(Arc::clone(node), read);
+        state.follow(node.uuid.clone(), host);
+    }
+
+    /// Something was asked of a node.
+    pub(super) fn outdate(&self, uuid: &str) {
+        self.state().known.outdate(uuid, Instant::now());
+        self.nudge.notify_one();
+    }
+
+    pub(super) fn forget(&self, uuid: &str) {
+        let mut state = self.state();
+        state.known.forget(uuid);
+        state.hosts.remove(uuid);
+    }
+
+    pub(super) fn owner(&self, address: &str) -> Option<String> {
+        self.state().known.owner(address).map(str::to_owned)
+    }
+
+    pub(super) fn keep_port(&self, port: &Port) {
+        self.state().known.keep_port(&port.address, &port.node_uuid);
+    }
+
+    /// Every node, as it was when it was last read. For discovery.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<Arc<Node>> {
+        self.state().known.all().cloned().collect()
+    }
+
+    /// How many reads have failed in a row.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.state().failures
+    }
+
+    /// The hosts whose nodes change from now on.
+    pub fn changes(&self) -> BoxStream<'static, Identity> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut state = self.state();
+        state.listeners.retain(|listener| !listener.is_closed());
+        state.listeners.push(sender);
+        stream::unfold(receiver, |mut receiver| async {
+            let host = receiver.recv().await?;
+            Some((host, receiver))
+        })
+        .boxed()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn follow(&mut self, uuid: String, host: &Identity) {
+        if self.hosts.get(&uuid) != Some(host) {
+            self.hosts.insert(uuid, host.clone());
+        }
+    }
+}
+
+/// When to look again at something that moves, if nobody is woken before.
+pub(super) const POLL: Duration = Duration::from_secs(30);
