@@ -181,7 +181,9 @@ impl Side {
                 }
                 Ok(learnt)
             }
-            other => bail!("{operation:?} ended with {other:?}"),
+            other @ (Outcome::Moving { .. } | Outcome::Failed { .. }) => {
+                bail!("{operation:?} ended with {other:?}")
+            }
         }
     }
 
@@ -189,7 +191,9 @@ impl Side {
     pub fn fails(&self, host: &Machine, operation: &Operation) -> Result<String> {
         match self.settle(host, operation)? {
             Outcome::Failed { message } => Ok(message),
-            other => bail!("{operation:?} ended with {other:?}"),
+            other @ (Outcome::Moving { .. } | Outcome::Done(_)) => {
+                bail!("{operation:?} ended with {other:?}")
+            }
         }
     }
 
