@@ -69,7 +69,7 @@ fn certificates_of_our_own_are_renewed_and_no_request_is_lost() {
     until(
         "the Secret is filled again",
         || kubectl.get("secret", "ironward-self-signed").unwrap()["data"]["tls.crt"].clone(),
-        |it| it.is_string(),
+        serde_json::Value::is_string,
     );
     let answer = plane.kubectl().run_with_input(&CREATE, &host("after", 4)).unwrap();
     assert!(answer.success, "{}", answer.err);
