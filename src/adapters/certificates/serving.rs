@@ -73,22 +73,22 @@ impl Serving {
     pub fn start(usable: &Usable, expiry: Gauge) -> Self {
         let tls = RustlsConfig::from_config(Arc::clone(&usable.config));
         let serving = Self { tls, expiry };
-        serving.note(usable.expires);
+        serving.note(usable.expires, "serving with a certificate");
         serving
     }
 
     /// Goes on with another.
     pub fn swap(&self, usable: Usable) {
         self.tls.reload_from_config(usable.config);
-        self.note(usable.expires);
+        self.note(usable.expires, "serving with a new certificate");
     }
 
-    fn note(&self, expires: Timestamp) {
+    fn note(&self, expires: Timestamp, what: &str) {
         self.expiry.set(expires.as_second());
         if expires <= clock::now() {
             tracing::error!(%expires, "the certificate has expired: the API server will not accept it");
         } else {
-            tracing::info!(%expires, "serving with a new certificate");
+            tracing::info!(%expires, "{what}");
         }
     }
 }
