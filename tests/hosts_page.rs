@@ -50,15 +50,13 @@ fn drawn() -> String {
 }
 
 fn word(state: ProvisioningState) -> String {
-    match state {
-        ProvisioningState::None => "(new)".to_owned(),
-        other => format!("`{other}`"),
-    }
+    if state == ProvisioningState::None { "(new)".to_owned() } else { format!("`{state}`") }
 }
 
 fn id(state: ProvisioningState) -> String {
-    match state {
-        ProvisioningState::None => "[*]".to_owned(),
-        other => other.to_string().replace(' ', "_"),
+    if state == ProvisioningState::None {
+        "[*]".to_owned()
+    } else {
+        state.to_string().replace(' ', "_")
     }
 }
