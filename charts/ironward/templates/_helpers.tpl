@@ -52,6 +52,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{/* Whether hosts are kept; empty if not. */}}
+{{- define "ironward.keepsHosts" -}}
+{{- if .Values.hosts.enabled -}}
+{{- if ne .Values.profile "standalone" -}}
+{{ fail "hosts.enabled is for profile standalone: in profile companion baremetal-operator keeps the hosts" }}
+{{- end -}}
+{{- if not .Values.ironic.url -}}
+{{ fail "hosts.enabled needs ironic.url: where is Ironic?" }}
+{{- end -}}
+true
+{{- end -}}
+{{- end }}
+
 {{/* What Pod Security Admission calls restricted. */}}
 {{- define "ironward.podSecurity" -}}
 runAsNonRoot: true

@@ -27,6 +27,7 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
 
     for profile in PROFILES {
         for mode in MODES {
+            let hosts = format!("hosts.enabled={}", profile == "standalone");
             let profile = format!("profile={profile}");
             let mode = format!("certificate.mode={mode}");
             let rendered = helm
@@ -44,6 +45,12 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
                     "certificate.secret.name=mine",
                     "--set",
                     "policies.useAuthorizer=true",
+                    "--set",
+                    &hosts,
+                    "--set",
+                    "ironic.url=https://ironic.test:6385,ironic.authSecret=a,ironic.caSecret=b,ironic.clientCertificateSecret=c",
+                    "--set",
+                    "ironic.deployKernel=http://i/k,ironic.deployRamdisk=http://i/r",
                     "--set-string",
                     "policies.files.own\\.yaml=# none",
                 ])

@@ -8,3 +8,4 @@ mod life;
 mod permissions;
 mod replicas;
 mod stage;
+mod standalone;

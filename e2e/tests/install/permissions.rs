@@ -21,10 +21,10 @@ const SELDOM: [(&str, &str); 4] = [
 ];
 
 /// What the account was refused or granted, as the API server wrote it down: verb, group, resource with subresource, code.
-type Asked = (String, String, String, u64);
+pub type Asked = (String, String, String, u64);
 
 /// All that the chart's account asked of the API server since a line of its log.
-fn asked(release: &Release<'_>, since: usize) -> BTreeSet<Asked> {
+pub fn asked(release: &Release<'_>, since: usize) -> BTreeSet<Asked> {
     let log = fs::read_to_string(release.plane.audit_log()).unwrap_or_default();
     let account = format!("system:serviceaccount:{NAMESPACE}:{NAME}");
     log.lines()
@@ -44,7 +44,7 @@ fn asked(release: &Release<'_>, since: usize) -> BTreeSet<Asked> {
         .collect()
 }
 
-fn lines(release: &Release<'_>) -> usize {
+pub fn lines(release: &Release<'_>) -> usize {
     fs::read_to_string(release.plane.audit_log()).unwrap_or_default().lines().count()
 }
 
@@ -67,7 +67,7 @@ fn start(release: &Release<'_>) -> Ironward {
     release.start(&Replica { arguments, ..Replica::default() }).unwrap()
 }
 
-fn kill(replica: &Ironward) {
+pub fn kill(replica: &Ironward) {
     replica.process.signal(Signal::KILL).unwrap();
     let _ = replica.process.wait_for_exit(crate::stage::PATIENCE);
 }

@@ -1,0 +1,120 @@
+//! Profile `standalone` with hosts: what the chart permits for them is enough, and none of it can be left out.
+
+use crate::{
+    permissions::{Asked, asked, kill, lines},
+    stage::{CREATE, SELF_SIGNED, alone, until, wait_until_in_force},
+};
+use ironward_e2e::{
+    control_plane::{ControlPlane, Options},
+    ironward::Ironward,
+    release::{NAME, NAMESPACE, Release, Replica},
+};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const VALUES: [&str; 4] =
+    [SELF_SIGNED, "profile=standalone", "hosts.enabled=true", "ironic.url=http://127.0.0.1:6385"];
+
+/// What the chart permits because of hosts alone.
+const FOR_HOSTS: [(&str, &str); 8] = [
+    ("patch", "baremetalhosts"),
+    ("get", "hardwaredata"),
+    ("patch", "hardwaredata"),
+    ("get", "secrets"),
+    ("list", "secrets"),
+    ("watch", "secrets"),
+    ("patch", "secrets"),
+    ("list", "leases"),
+];
+
+/// A replica with the Deployment's arguments, but for the machines: there are none.
+fn start(release: &Release<'_>) -> Ironward {
+    // A replica that was killed would be waited for.
+    let leases = ["delete", "leases", "--all", "--namespace", NAMESPACE];
+    release.plane.kubectl().expect(&leases).unwrap();
+    let arguments = vec!["--provisioner=demo".to_owned(), "--claim-grace-seconds=5".to_owned()];
+    release.start(&Replica { arguments, ..Replica::default() }).unwrap()
+}
+
+fn create(release: &Release<'_>, round: usize) -> String {
+    let name = format!("worker-{round}");
+    let objects = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc, namespace: default}}\n\
+         stringData: {{username: admin, password: hidden}}\n---\n\
+         apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}, namespace: default}}\n\
+         spec:\n  online: true\n  bootMACAddress: 02:00:00:00:01:{round:02x}\n  \
+         bmc: {{address: 'ipmi://192.0.2.{round}', credentialsName: {name}-bmc}}\n"
+    );
+    until(
+        "a host can be created",
+        || release.plane.kubectl().run_with_input(&CREATE, &objects).unwrap().err,
+        |err| err.is_empty() || err.contains("AlreadyExists"),
+    );
+    name
+}
+
+#[test]
+fn hosts_are_kept_with_what_the_chart_permits() {
+    let _alone = alone();
+    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    let release = Release::install(&plane, &VALUES).unwrap();
+    let kubectl = plane.kubectl().in_namespace("default");
+    let replica = start(&release);
+    wait_until_in_force(&release, &replica);
+    let name = create(&release, 1);
+    let state = "jsonpath={.status.provisioning.state}";
+    until(
+        "the host is available",
+        || kubectl.expect(&["get", "bmh", &name, "--output", state]).unwrap(),
+        |state| state == "available",
+    );
+    kubectl.expect(&["delete", "bmh", &name]).unwrap();
+    // Watches are written down when they end.
+    kill(&replica);
+    let unused = || {
+        let used = asked(&release, 0);
+        let is_used = |(verb, resource): &(&str, &str)| {
+            used.iter().any(|it| it.0 == *verb && it.2 == *resource && it.3 < 400)
+        };
+        FOR_HOSTS.into_iter().filter(|it| !is_used(it)).collect::<Vec<_>>()
+    };
+    until("all that is permitted is used", unused, Vec::is_empty);
+    let refused: Vec<_> = asked(&release, 0).into_iter().filter(|it| it.3 == 403).collect();
+    assert!(refused.is_empty(), "the chart permits too little: {refused:?}");
+
+    let role = plane.kubectl().get("clusterrole", NAME).unwrap();
+    let rules = role["rules"].as_array().unwrap().clone();
+    let is_for_hosts = |rule: &Value| {
+        let has = |verb: &str, resource: &str| {
+            let holds = |list: &Value, text: &str| list.as_array().unwrap().contains(&json!(text));
+            holds(&rule["verbs"], verb) && holds(&rule["resources"], resource)
+        };
+        FOR_HOSTS.iter().any(|(verb, resource)| has(verb, resource))
+    };
+    let removed: Vec<usize> = (0..rules.len()).filter(|&at| is_for_hosts(&rules[at])).collect();
+    assert_eq!(removed.len(), 4, "{rules:?}");
+    for (round, at) in removed.into_iter().enumerate() {
+        without(&release, round + 2, at, &rules);
+    }
+}
+
+/// Takes a rule away, and sees that it is missed.
+fn without(release: &Release<'_>, round: usize, at: usize, rules: &[Value]) {
+    let kubectl = release.plane.kubectl();
+    let patch = |patch: Value| {
+        let patch = json!([patch]).to_string();
+        kubectl
+            .expect(&["patch", "clusterrole", NAME, "--type", "json", "--patch", &patch])
+            .unwrap();
+    };
+    patch(json!({"op": "remove", "path": format!("/rules/{at}")}));
+    let since = lines(release);
+    let replica = start(release);
+    let _ = create(release, round);
+    let resource = rules[at]["resources"][0].as_str().unwrap();
+    let is_refused =
+        |asked: &BTreeSet<Asked>| asked.iter().any(|it| it.3 == 403 && it.2 == resource);
+    until(&format!("{resource} is missed"), || asked(release, since), is_refused);
+    kill(&replica);
+    patch(json!({"op": "replace", "path": "/rules", "value": rules}));
+}
