@@ -84,10 +84,13 @@ impl Marker {
                 .await
                 .with_context(|| format!("could not write an event about {holder}"))?;
         }
-        let parameters = PatchParams::apply(FIELD_MANAGER).force();
-        let applied = applied(&object, mark, clock::now());
-        match api.patch_status(&holder.name, &parameters, &Patch::Apply(&applied)).await {
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(marked(&object, mark, clock::now()));
+        match api.patch_status(&holder.name, &parameters, &patch).await {
             Ok(_) => Ok(()),
+            // Somebody was faster: it is marked the next time.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
             // A kind without conditions, or an object that is gone: the event has said it.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 422 | 500) => {
                 tracing::info!(%holder, text = status.message, "cannot be marked");
@@ -117,38 +120,70 @@ fn reference(object: &Value) -> k8s_openapi::api::core::v1::ObjectReference {
     }
 }
 
-/// What is applied: our condition and nothing else, or nothing, which takes ours away.
-fn applied(object: &Value, mark: &Mark, now: Timestamp) -> Value {
-    let metadata = &object["metadata"];
-    let mut applied = json!({
-        "apiVersion": object["apiVersion"], "kind": object["kind"],
-        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
-        "status": {},
-    });
+/// The conditions as they are to be. Bound to the version that was read: whoever keeps the object may write at the same time, and must
+/// not find its status as it was before.
+fn marked(object: &Value, mark: &Mark, now: Timestamp) -> Value {
+    let status = &object["status"];
+    let others = status["conditions"].as_array().into_iter().flatten();
+    let mut conditions: Vec<Value> = others.filter(|it| it["type"] != CONDITION).cloned().collect();
     if let Mark::Set(message) = mark {
-        applied["status"]["conditions"] = json!([{
+        conditions.push(json!({
             "type": CONDITION, "status": "False", "reason": REASON, "message": message,
             "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        }]);
+        }));
     }
+    let metadata = &object["metadata"];
+    let mut marked = json!({
+        "metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
+        "status": {"conditions": conditions},
+    });
     // A host that nobody works on yet has no status, and its kind asks for more than conditions.
-    let status = &object["status"];
-    let is_untouched = status.is_null()
-        || (status["operationalStatus"] == "" && status["provisioning"]["state"] == "");
-    if object["kind"] == "BareMetalHost" && is_untouched {
+    if object["kind"] == "BareMetalHost" && status.is_null() {
         for (field, nothing) in [
             ("errorMessage", json!("")),
             ("operationalStatus", json!("")),
             ("poweredOn", json!(false)),
             ("provisioning", json!({"ID": "", "state": ""})),
         ] {
-            applied["status"][field] = nothing;
+            marked["status"][field] = nothing;
         }
     }
-    if metadata["namespace"].is_null()
-        && let Some(metadata) = applied["metadata"].as_object_mut()
-    {
-        metadata.remove("namespace");
+    marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::constant(1_000_000, 0);
+
+    fn set() -> Mark {
+        Mark::Set("taken".to_owned())
     }
-    applied
+
+    #[test]
+    fn what_others_say_stays() {
+        let ready = json!({"type": "Ready", "status": "True"});
+        let object = json!({
+            "kind": "BareMetalHost", "metadata": {"uid": "u", "resourceVersion": "7"},
+            "status": {"operationalStatus": "OK", "conditions": [ready]},
+        });
+        let patch = marked(&object, &set(), NOW);
+        assert_eq!(patch["metadata"], json!({"uid": "u", "resourceVersion": "7"}));
+        assert_eq!(patch["status"].as_object().unwrap().len(), 1, "{patch}");
+        assert_eq!(patch["status"]["conditions"][0], ready);
+        assert_eq!(of(&patch), Some("taken"));
+        let again = marked(&json!({"kind": "X", "status": patch["status"]}), &set(), NOW);
+        assert_eq!(again["status"]["conditions"].as_array().unwrap().len(), 2);
+        let cleared = marked(&json!({"kind": "X", "status": patch["status"]}), &Mark::Clear, NOW);
+        assert_eq!(cleared["status"], json!({"conditions": [ready]}));
+    }
+
+    #[test]
+    fn a_host_without_a_status_gets_what_its_kind_asks_for() {
+        let patch = marked(&json!({"kind": "BareMetalHost", "metadata": {}}), &set(), NOW);
+        assert_eq!(patch["status"]["provisioning"], json!({"ID": "", "state": ""}));
+        let other = marked(&json!({"kind": "Other", "metadata": {}}), &set(), NOW);
+        assert_eq!(other["status"].as_object().unwrap().len(), 1);
+    }
 }
