@@ -44,7 +44,7 @@ pub fn asked(release: &Release<'_>, since: usize) -> BTreeSet<Asked> {
         .collect()
 }
 
-pub fn lines(release: &Release<'_>) -> usize {
+fn lines(release: &Release<'_>) -> usize {
     fs::read_to_string(release.plane.audit_log()).unwrap_or_default().lines().count()
 }
 
