@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use std::{
-    fmt::Display,
+    fmt::{Debug, Display},
     thread,
     time::{Duration, Instant},
 };
@@ -27,6 +27,19 @@ pub fn eventually<T, S: Display>(
             Err(_) => thread::sleep(PAUSE),
         }
     }
+}
+
+/// Looks until what is seen is as it should be, and gives that back.
+pub fn until<T: Debug>(
+    patience: Duration,
+    what: &str,
+    mut look: impl FnMut() -> T,
+    is_so: impl Fn(&T) -> bool,
+) -> Result<T> {
+    eventually(patience, what, || {
+        let seen = look();
+        if is_so(&seen) { Ok(seen) } else { Err(format!("{seen:?}")) }
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! cache outside the checkout; a run takes free ports of 127.0.0.1 and a directory of its own, and both are
 //! gone when it ends, however it ends.
 
+pub mod alone;
 pub mod balancer;
 pub mod cache;
 pub mod cel_fuzz;

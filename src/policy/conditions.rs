@@ -84,13 +84,6 @@ pub(crate) fn evaluate(
     let failed = |text: String| {
         if policy.fails { Conditions::Failed(text) } else { Conditions::NotMet }
     };
-    // Most policies have but the one that was judged for another.
-    if let [only] = policy.conditions.as_slice()
-        && let Some(Known { is_false: Ok(is_false), .. }) =
-            only.shared.and_then(|it| memo.recall(it))
-    {
-        return Ok(if is_false { Conditions::NotMet } else { Conditions::Met });
-    }
     let none = Variables::default();
     let inputs = Inputs { namespace: None, ..*inputs };
     let mut scope = Scope::new(&inputs, &none, MATCH_CONDITIONS_BUDGET);

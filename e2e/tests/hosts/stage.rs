@@ -9,19 +9,12 @@ use ironward_e2e::{
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
+
+pub use ironward_e2e::alone::alone;
 
 /// A lease has to run out first where a replica was killed.
 const PATIENCE: Duration = Duration::from_mins(2);
-
-/// One test at a time: each has a control plane of its own.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A control plane, and an Ironward that can be killed.
 pub struct Stage {

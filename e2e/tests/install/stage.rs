@@ -2,28 +2,20 @@
 
 use ironward_e2e::{
     control_plane::{ControlPlane, Options},
-    eventually::eventually,
+    eventually,
     ironward::Ironward,
     kubectl::Answer,
     release::{self, Release},
 };
-use std::{
-    fmt::Debug,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt::Debug, time::Duration};
+
+pub use ironward_e2e::alone::alone;
 
 pub const PATIENCE: Duration = Duration::from_mins(2);
 pub const CREATE: [&str; 3] = ["create", "--filename", "-"];
 
 /// What no other release has: nothing outside of the chart is needed.
 pub const SELF_SIGNED: &str = "certificate.mode=self-signed";
-
-/// One test at a time: each has a control plane of its own, and one of them keeps the machine busy.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A control plane with the kinds that Metal3's operators bring.
 pub fn beside_metal3() -> ControlPlane {
@@ -54,10 +46,6 @@ pub fn wait_until_in_force(release: &Release<'_>, replica: &Ironward) {
 }
 
 /// Looks until it is as it should be.
-pub fn until<T: Debug>(what: &str, mut look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
-    let seen = eventually(PATIENCE, what, || {
-        let seen = look();
-        if is_so(&seen) { Ok(seen) } else { Err(format!("{seen:?}")) }
-    });
-    seen.unwrap()
+pub fn until<T: Debug>(what: &str, look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    eventually::until(PATIENCE, what, look, is_so).unwrap()
 }

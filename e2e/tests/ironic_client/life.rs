@@ -83,11 +83,8 @@ fn a_mode_that_changed_a_moment_ago_decides_about_cleaning() -> Result<()> {
     side.done(host, &PREPARE)?;
     let id = host.provisioning_id.clone().context("no id")?;
     ensure!(machine.past()?.boots == 0, "{:?}", machine.past()?);
-    let cleaned = |api: &ironward_e2e::ironic::Api| -> Result<usize> {
-        let history = api.history(&id)?;
-        Ok(history.iter().filter(|event| event.contains("Cleaning completed")).count())
-    };
-    ensure!(cleaned(api)? == 0, "{:?}", api.history(&id)?);
+    let cleaned = || -> Result<usize> { Ok(times_cleaned(&api.history(&id)?)) };
+    ensure!(cleaned()? == 0, "{:?}", api.history(&id)?);
 
     // It was not to be cleaned when it was provisioned; it is when it is deprovisioned.
     side.done(host, &stage.image()?)?;
@@ -95,7 +92,7 @@ fn a_mode_that_changed_a_moment_ago_decides_about_cleaning() -> Result<()> {
     host.automated_cleaning = AutomatedCleaningMode::Metadata;
     side.done(host, &DEPROVISION)?;
     ensure!(machine.past()?.boots == boots + 1, "{:?}", machine.past()?);
-    ensure!(cleaned(api)? == 1, "{:?}", api.history(&id)?);
+    ensure!(cleaned()? == 1, "{:?}", api.history(&id)?);
 
     // And the other way round.
     side.done(host, &stage.image()?)?;
@@ -103,7 +100,7 @@ fn a_mode_that_changed_a_moment_ago_decides_about_cleaning() -> Result<()> {
     host.automated_cleaning = AutomatedCleaningMode::Disabled;
     side.done(host, &DEPROVISION)?;
     ensure!(machine.past()?.boots == boots, "{:?}", machine.past()?);
-    ensure!(cleaned(api)? == 1, "{:?}", api.history(&id)?);
+    ensure!(cleaned()? == 1, "{:?}", api.history(&id)?);
     Ok(())
 }
 
@@ -121,8 +118,7 @@ fn fake_hardware_is_cleaned_as_its_host_says() -> Result<()> {
         side.done(&mut host, &stage.image()?)?;
         side.done(&mut host, &DEPROVISION)?;
         let history = api.history(&format!("default~{name}"))?;
-        let cleaned = history.iter().filter(|event| event.contains("Cleaning completed")).count();
-        ensure!(cleaned == expected, "{mode}: {history:#?}");
+        ensure!(times_cleaned(&history) == expected, "{mode}: {history:#?}");
         side.done(&mut host, &Operation::Delete)?;
     }
     Ok(())
@@ -156,4 +152,9 @@ fn what_runs_is_adopted_when_ironic_has_forgotten_it() -> Result<()> {
     ensure!(machine.past()?.boots == boots, "{:?}", machine.past()?);
     ensure!(machine.power()? == Power::On);
     Ok(())
+}
+
+/// How often a node's history tells of it.
+fn times_cleaned(history: &[String]) -> usize {
+    history.iter().filter(|event| event.contains("Cleaning completed")).count()
 }

@@ -3,7 +3,7 @@
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
-    eventually::eventually,
+    eventually,
     ironward::{Ironward, Options},
     kubectl::{Answer, Kubectl},
 };
@@ -13,20 +13,12 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::Value;
-use std::{
-    fmt::Debug,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt::Debug, time::Duration};
+
+pub use ironward_e2e::alone::alone;
 
 pub const PATIENCE: Duration = Duration::from_mins(1);
 pub const CREATE: [&str; 3] = ["create", "--filename", "-"];
-
-/// One test at a time: each has a control plane of its own, and one of them keeps the machine busy.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A control plane with the kinds on it, and nobody who guards them.
 pub fn unguarded() -> ControlPlane {
@@ -83,12 +75,8 @@ pub fn claims(kubectl: &Kubectl, policy: &str) -> Vec<(String, String)> {
 }
 
 /// Looks until it is as it should be.
-pub fn until<T: Debug>(what: &str, mut look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
-    let seen = eventually(PATIENCE, what, || {
-        let seen = look();
-        if is_so(&seen) { Ok(seen) } else { Err(format!("{seen:?}")) }
-    });
-    seen.unwrap()
+pub fn until<T: Debug>(what: &str, look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    eventually::until(PATIENCE, what, look, is_so).unwrap()
 }
 
 /// The kind of a host.
