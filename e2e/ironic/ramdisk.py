@@ -33,9 +33,16 @@ BOOT_SECONDS = 1.0
 HEARTBEAT_SECONDS = 1.0
 STEP_SECONDS = 0.2
 
+# By the interface of Ironic that they belong to, with their priority.
 STEPS = {
-    "clean": [("erase_devices", 0), ("erase_devices_metadata", 10)],
-    "deploy": [("write_image", 0)],
+    "clean": [
+        ("deploy", "erase_devices", 0),
+        ("deploy", "erase_devices_metadata", 10),
+        ("raid", "delete_configuration", 0),
+        ("raid", "create_configuration", 0),
+    ],
+    # The second is one that somebody has built into a ramdisk of his own.
+    "deploy": [("deploy", "write_image", 0), ("deploy", "install_my_os", 0)],
     "service": [],
 }
 
@@ -159,7 +166,10 @@ class Ramdisk(threading.Thread):
             self._meet_fault(step["step"])
             if step["step"] == "write_image":
                 fetch_image(step["args"]["image_info"])
-            result = {f"{kind}_result": None, f"{kind}_step": step}
+            built = None
+            if step["step"] == "create_configuration":
+                built = command["command_params"]["node"]["target_raid_config"]
+            result = {f"{kind}_result": built, f"{kind}_step": step}
             command.update(command_status="SUCCEEDED", command_result=result)
         except StepFailed as failure:
             why = {"type": "CommandExecutionError", "code": 500, "message": str(failure)}
@@ -173,6 +183,9 @@ class Ramdisk(threading.Thread):
             self._meet_fault("inspection")
         except StepFailed as failure:
             error = str(failure)
+        if self.halted.is_set():
+            # Switched off while it was slow.
+            return None
         status = self._ironic.report(
             {
                 "inventory": inventory(self._machine),
@@ -245,11 +258,11 @@ def steps_of(kind):
         {
             "step": step,
             "priority": priority,
-            "interface": "deploy",
+            "interface": interface,
             "reboot_requested": False,
             "abortable": True,
         }
-        for step, priority in STEPS[kind]
+        for interface, step, priority in STEPS[kind]
     ]
     return {
         f"{kind}_steps": {"GenericHardwareManager": steps},

@@ -1,5 +1,5 @@
-//! A gate between Ironward and the API server: it lets everything pass, and holds the one request that a test waits for,
-//! before the API server has seen it or before Ironward knows that it has. Whoever is killed then is killed at that step.
+//! A gate between Ironward and the API server, or Ironic: it lets everything pass, and holds the one request that a test waits for,
+//! before the other side has seen it or before Ironward knows that it has. Whoever is killed then is killed at that step.
 
 use anyhow::{Context, Result};
 use axum::{
@@ -29,17 +29,16 @@ use std::{
 /// When a request is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// The API server never sees it.
+    /// The other side never sees it.
     Before,
-    /// The API server has done it, and nobody hears of that.
+    /// The other side has done it, and nobody hears of that.
     After,
 }
 
-type Matches = Box<dyn Fn(&Method, &str, &[u8]) -> bool + Send>;
+type Matches = Box<dyn Fn(Moment, &Method, &str, &[u8]) -> bool + Send>;
 
 /// The request that is waited for.
 struct Wanted {
-    moment: Moment,
     matches: Matches,
     reached: Sender<()>,
 }
@@ -62,21 +61,33 @@ impl Gate {
     pub fn open(kubeconfig: &Path) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+        Self::serve(async {
+            let options = KubeConfigOptions::default();
+            let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+            // Watches last.
+            config.read_timeout = None;
+            Ok(Beyond::ApiServer(Client::try_from(config)?))
+        })
+    }
+
+    /// Opens one to a server that speaks plain HTTP.
+    pub fn open_to(url: &str) -> Result<Self> {
+        let (url, client) = (url.to_owned(), reqwest::Client::builder().no_proxy());
+        Self::serve(async { Ok(Beyond::Server { url, client: client.build()? }) })
+    }
+
+    fn serve(beyond: impl Future<Output = Result<Beyond>> + Send + 'static) -> Result<Self> {
         let (opened, gate) = channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
             let served = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
                 runtime.block_on(async {
-                    let options = KubeConfigOptions::default();
-                    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-                    // Watches last.
-                    config.read_timeout = None;
-                    let client = Client::try_from(config)?;
+                    let beyond = beyond.await?;
                     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
                     let wanted = Arc::default();
                     let gate = Self { address: listener.local_addr()?, wanted };
                     let _ = opened.send(gate.clone());
-                    let router = Router::new().fallback(pass).with_state((gate, client));
+                    let router = Router::new().fallback(pass).with_state((gate, beyond));
                     axum::serve(listener, router).await?;
                     Ok(())
                 })
@@ -86,6 +97,12 @@ impl Gate {
             }
         });
         gate.recv().context("the gate did not open")
+    }
+
+    /// Its own address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// A kubeconfig that leads through it.
@@ -108,9 +125,16 @@ impl Gate {
         moment: Moment,
         matches: impl Fn(&Method, &str, &[u8]) -> bool + Send + 'static,
     ) -> Held {
+        self.hold_at_any(move |at, method, path, body| at == moment && matches(method, path, body))
+    }
+
+    /// Holds the next request that matches at either moment: each is asked about first before it passes, and then after it.
+    pub fn hold_at_any(
+        &self,
+        matches: impl Fn(Moment, &Method, &str, &[u8]) -> bool + Send + 'static,
+    ) -> Held {
         let (reached, held) = channel();
-        let matches = Box::new(matches);
-        *self.wanted() = Some(Wanted { moment, matches, reached });
+        *self.wanted() = Some(Wanted { matches: Box::new(matches), reached });
         Held(held)
     }
 
@@ -121,7 +145,7 @@ impl Gate {
     /// Whether the request is to be held at this moment; if so, the test hears of it.
     fn holds(&self, moment: Moment, method: &Method, path: &str, body: &[u8]) -> bool {
         let mut wanted = self.wanted();
-        let is_it = |it: &Wanted| it.moment == moment && (it.matches)(method, path, body);
+        let is_it = |it: &Wanted| (it.matches)(moment, method, path, body);
         if !wanted.as_ref().is_some_and(is_it) {
             return false;
         }
@@ -143,7 +167,38 @@ impl Held {
     }
 }
 
-async fn pass(State((gate, client)): State<(Gate, Client)>, request: Request) -> Response {
+/// What is behind the gate.
+#[derive(Clone)]
+enum Beyond {
+    ApiServer(Client),
+    Server { url: String, client: reqwest::Client },
+}
+
+impl Beyond {
+    async fn ask(&self, request: Request<Bytes>) -> Result<Response> {
+        match self {
+            Self::ApiServer(client) => {
+                let request = request.map(|body| kube::client::Body::from(body.to_vec()));
+                Ok(client.send(request).await?.map(Body::new))
+            }
+            Self::Server { url, client } => {
+                let (parts, body) = request.into_parts();
+                let path = parts.uri.path_and_query().map_or("/", |it| it.as_str());
+                let request = client.request(parts.method, format!("{url}{path}"));
+                let answer = request.headers(parts.headers).body(body).send().await?;
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = answer.status();
+                response.headers_mut().clone_from(answer.headers());
+                // It is sent whole.
+                response.headers_mut().remove(header::TRANSFER_ENCODING);
+                *response.body_mut() = Body::from(answer.bytes().await?);
+                Ok(response)
+            }
+        }
+    }
+}
+
+async fn pass(State((gate, beyond)): State<(Gate, Beyond)>, request: Request) -> Response {
     let refused = |error: String| {
         let mut response = Response::new(Body::from(error));
         *response.status_mut() = StatusCode::BAD_GATEWAY;
@@ -159,10 +214,9 @@ async fn pass(State((gate, client)): State<(Gate, Client)>, request: Request) ->
         return pending().await;
     }
     parts.headers.remove(header::HOST);
-    let request = Request::from_parts(parts, kube::client::Body::from(body.to_vec()));
-    match client.send(request).await {
+    match beyond.ask(Request::from_parts(parts, body.clone())).await {
         Ok(_) if gate.holds(Moment::After, &method, &path, &body) => pending().await,
-        Ok(response) => response.map(Body::new),
-        Err(error) => refused(error.to_string()),
+        Ok(response) => response,
+        Err(error) => refused(format!("{error:#}")),
     }
 }

@@ -14,6 +14,7 @@ pub mod cluster;
 pub mod control_plane;
 pub mod documentation;
 pub mod eventually;
+pub mod fleet;
 pub mod gate;
 pub mod go;
 pub mod helm;

@@ -7,7 +7,7 @@ use prometheus_client::registry::Registry;
 
 use super::{Leading, Running};
 use crate::{
-    adapters::{demo::Demo, hosts::Keeper, ironic, leadership, uniqueness::Occupants},
+    adapters::{demo::Demo, hosts, ironic, leadership, uniqueness::Occupants},
     cli::{
         Settings,
         controllers::{Controller, Provisioner as Provisioners},
@@ -19,6 +19,7 @@ use crate::{
 pub(super) struct Provisioning {
     provisioner: Arc<dyn Provisioner>,
     snapshot: Option<Arc<ironic::Snapshot>>,
+    metrics: hosts::Metrics,
 }
 
 /// What hosts are to be kept with, if they are to be kept here.
@@ -27,21 +28,28 @@ pub(super) fn provisioning(
     metrics: &mut Registry,
 ) -> Result<Option<Provisioning>> {
     let wanted = &settings.controllers;
-    Ok(match wanted.provisioner.filter(|_| wanted.has(Controller::Host)) {
-        None => None,
-        Some(Provisioners::Demo) => {
+    let Some(provisioner) = wanted.provisioner.filter(|_| wanted.has(Controller::Host)) else {
+        return Ok(None);
+    };
+    let counted = hosts::Metrics::new(metrics);
+    Ok(Some(match provisioner {
+        Provisioners::Demo => {
             let demo = Demo::new(Duration::from_secs(wanted.demo_seconds.into()));
-            Some(Provisioning { provisioner: Arc::new(demo), snapshot: None })
+            Provisioning { provisioner: Arc::new(demo), snapshot: None, metrics: counted }
         }
-        Some(Provisioners::Ironic) => {
+        Provisioners::Ironic => {
             let metrics = ironic::Metrics::new(metrics);
             let ironic = &settings.ironic;
             let client = Arc::new(ironic::Client::new(&ironic.settings()?, metrics.clone())?);
             let snapshot = Arc::new(ironic::Snapshot::new(Arc::clone(&client), metrics));
-            let provisioner = ironic::Ironic::new(client, Arc::clone(&snapshot), ironic.ramdisk());
-            Some(Provisioning { provisioner: Arc::new(provisioner), snapshot: Some(snapshot) })
+            let ironic = ironic::Ironic::new(client, Arc::clone(&snapshot), ironic.ramdisk());
+            Provisioning {
+                provisioner: Arc::new(ironic),
+                snapshot: Some(snapshot),
+                metrics: counted,
+            }
         }
-    })
+    }))
 }
 
 /// Keeps them while this replica is the one that reconciles. Only that one reads Ironic.
@@ -52,15 +60,16 @@ pub(super) fn keep(
     occupants: Option<&Arc<Occupants>>,
     provisioning: Provisioning,
 ) {
-    let Provisioning { provisioner, snapshot } = provisioning;
+    let Provisioning { provisioner, snapshot, metrics } = provisioning;
     let wanted = &settings.controllers;
-    let keeper = Keeper {
+    let keeper = hosts::Keeper {
         client: running.client.clone(),
         replica: settings.replica.clone(),
         provisioner,
         occupants: occupants.cloned(),
         provisioning_limit: wanted.provisioning_limit.try_into().unwrap_or(usize::MAX),
         settings: observed::Settings { max_provisioning_retries: wanted.max_provisioning_retries },
+        metrics,
     };
     let keep = move || {
         let (keeper, snapshot) = (keeper.clone(), snapshot.clone());

@@ -83,6 +83,9 @@ pub fn compare(question: &Json, theirs: &Reply, ours: &Reply) -> Verdict {
     {
         return Verdict::Refused;
     }
+    if error(&ours).is_some_and(|ours| ours.contains(TWICE_A_KEY)) {
+        return Verdict::Refused;
+    }
     // Also of a variable.
     let text = format!("{:?}{:?}", ours.get("compileError"), ours.get("variables"));
     if REFUSED.iter().any(|refusal| text.contains(refusal)) {
@@ -91,12 +94,16 @@ pub fn compare(question: &Json, theirs: &Reply, ours: &Reply) -> Verdict {
     Verdict::Different(Box::new(Difference { question: question.clone(), theirs, ours, keys }))
 }
 
+/// How the engine refuses a map whose keys Kubernetes tells apart by their addresses.
+const TWICE_A_KEY: &str = "a list or map of the object is twice a key of one map";
+
 /// The error shows a message of protocol buffers, whose printer spaces it differently in each build of a
-/// program so that nobody relies on it, or names the Go type of a part of one, which is told in other words
+/// program so that nobody relies on it, or names the Go type of a part of one or of a semantic version, which is told in other words
 /// here. Both fail, for the same cost.
 fn is_printed_message(theirs: &str) -> bool {
     theirs.contains("unsupported conversion to ref.Val: (*dynamicpb.Message)")
         || theirs.contains("*structpb.")
+        || theirs.contains("unsupported conversion to ref.Val: (semver.Version)")
 }
 
 /// Texts are UTF-8 here. Go's need not be: a part of a URL may be any octets, which Go's quotes tell.

@@ -4,6 +4,7 @@ mod apply;
 mod followed;
 mod ledger;
 mod merge;
+mod metrics;
 mod observe;
 mod other_operator;
 mod reconcile;
@@ -25,6 +26,7 @@ use kube::{
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
+pub use self::metrics::Metrics;
 use self::{
     followed::{Followed, place, resource, whatever_wakes},
     ledger::Ledger,
@@ -61,6 +63,8 @@ pub struct Keeper {
     pub provisioning_limit: usize,
     /// What people have set for all hosts.
     pub settings: Settings,
+    /// What is counted.
+    pub metrics: Metrics,
 }
 
 impl Keeper {
@@ -102,6 +106,7 @@ impl Keeper {
             occupants: self.occupants,
             ledger,
             settings: self.settings,
+            metrics: self.metrics,
         }
     }
 }
@@ -135,8 +140,7 @@ fn follow(
 async fn reconcile(host: Arc<Followed>, reconciler: Arc<Reconciler>) -> Result<Action, Error> {
     let reference = ObjectRef::from_obj_with(&*host, resource());
     let namespace = reference.namespace.clone().unwrap_or_default();
-    // Boxed: it holds a host and all that is known of it.
-    Box::pin(reconciler.pass(&namespace, &reference.name)).await.map_err(|error| {
+    reconciler.counted_pass(&namespace, &reference.name).await.map_err(|error| {
         tracing::warn!(host = %format!("{namespace}/{}", reference.name), error = format!("{error:#}"), "a pass was not made");
         Error
     })

@@ -1,6 +1,9 @@
 //! A pass: read, decide, write, do one thing, and so on until there is nothing to do for a while.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result};
 use kube::{
@@ -8,7 +11,10 @@ use kube::{
     runtime::{controller::Action, events::Recorder},
 };
 
-use super::ledger::Ledger;
+use super::{
+    ledger::Ledger,
+    metrics::{Metrics, Pass},
+};
 use crate::{
     adapters::{clock, uniqueness::Occupants},
     api::BareMetalHost,
@@ -33,10 +39,24 @@ pub(super) struct Reconciler {
     pub occupants: Option<Arc<Occupants>>,
     pub ledger: Arc<Ledger>,
     pub settings: Settings,
+    pub metrics: Metrics,
 }
 
 impl Reconciler {
-    pub async fn pass(&self, namespace: &str, name: &str) -> Result<Action> {
+    pub async fn counted_pass(&self, namespace: &str, name: &str) -> Result<Action> {
+        let start = Instant::now();
+        // Boxed: it holds a host and all that is known of it.
+        let action = Box::pin(self.pass(namespace, name)).await;
+        let (outcome, action) = match action {
+            Err(error) if is_conflict(&error) => (Pass::Outrun, Ok(again())),
+            Err(error) => (Pass::Failed, Err(error)),
+            Ok(action) => (Pass::Made, Ok(action)),
+        };
+        self.metrics.pass(outcome, start.elapsed());
+        action
+    }
+
+    async fn pass(&self, namespace: &str, name: &str) -> Result<Action> {
         let api: Api<BareMetalHost> = Api::namespaced(self.client.clone(), namespace);
         let Some(host) = api.get_opt(name).await.context("could not read the host")? else {
             return Ok(Action::await_change());
@@ -55,7 +75,7 @@ impl Reconciler {
                 Err(error) => {
                     // The slot that was taken for what is not stored is given back.
                     self.note(&seen.host);
-                    return if is_conflict(&error) { Ok(again()) } else { Err(error) };
+                    return Err(error);
                 }
             };
             match plan.then {
@@ -79,6 +99,7 @@ impl Reconciler {
                     let machine = Machine::of(&host, &seen.secret, network);
                     let answer = self.provisioner.perform(&machine, &operation).await;
                     log(name, &operation, &answer);
+                    self.metrics.operation(&operation, &answer);
                     seen.done.push((operation, answer));
                     seen.now = clock::now();
                     seen.room = self.ledger.room(&machine.identity.uid, seen.now);

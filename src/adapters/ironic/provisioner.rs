@@ -42,7 +42,25 @@ pub struct Ironic {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) ramdisk: Ramdisk,
     /// What was begun on which node, and not seen to end. Lost in a crash, which costs one more try.
-    tried: Mutex<HashMap<String, Discriminant<Operation>>>,
+    tried: Mutex<HashMap<String, Try>>,
+}
+
+/// What is tried. Begun anew because somebody wants that, it is another try than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Try {
+    operation: Discriminant<Operation>,
+    restart: bool,
+}
+
+impl Try {
+    fn of(operation: &Operation) -> Self {
+        let restart = match operation {
+            Operation::Inspect { restart, .. } => *restart,
+            Operation::Provision(provision) => provision.restart,
+            _ => false,
+        };
+        Self { operation: discriminant(operation), restart }
+    }
 }
 
 impl Ironic {
@@ -102,7 +120,7 @@ impl Ironic {
         mut ask: Ask<'_>,
     ) -> Result<Outcome, Error> {
         let Ask { machine, operation, .. } = ask;
-        let (host, begun) = (&machine.identity, discriminant(operation));
+        let (host, begun) = (&machine.identity, Try::of(operation));
         for _ in 0..ROUNDS {
             ask.tried = self.tried().get(&node.uuid) == Some(&begun);
             let step = next(&node, &ask);
@@ -260,14 +278,14 @@ impl Ironic {
         Ok(node)
     }
 
-    fn ended(&self, uuid: &str, begun: Discriminant<Operation>) {
+    fn ended(&self, uuid: &str, begun: Try) {
         let mut tried = self.tried();
-        if tried.get(uuid) == Some(&begun) {
+        if tried.get(uuid).is_some_and(|it| it.operation == begun.operation) {
             tried.remove(uuid);
         }
     }
 
-    fn tried(&self) -> MutexGuard<'_, HashMap<String, Discriminant<Operation>>> {
+    fn tried(&self) -> MutexGuard<'_, HashMap<String, Try>> {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

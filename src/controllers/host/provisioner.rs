@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use futures::{future::BoxFuture, stream::BoxStream};
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::{
@@ -35,7 +36,7 @@ pub trait Provisioner: Send + Sync {
 }
 
 /// What can be done to a machine. The words are those of baremetal-operator's interface.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, IntoStaticStr)]
 pub enum Operation {
     /// Sees to it that there is a node for this machine, and that it is as the machine is described:
     /// BMC, driver, boot MAC, boot mode, architecture, `automated_clean`, `disable_power_off`, name. Called at

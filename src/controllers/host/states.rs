@@ -116,11 +116,10 @@ fn inspecting(draft: &mut Draft<'_>) -> Result<Then, Then> {
             retry: draft.has_failed(ErrorType::Inspection),
             restart: is_restart_wanted(draft),
         };
-        if draft.has_begun(&operation) {
-            draft.annotations.remove(INSPECT);
-            draft.annotations.remove(REBOOT);
-        }
         draft.perform(operation, ErrorType::Inspection)?;
+        // Not before: a node may have to be brought elsewhere first, or what is under way to an end.
+        draft.annotations.remove(INSPECT);
+        draft.annotations.remove(REBOOT);
     }
     draft.tell(Reason::InspectionComplete, "The hardware details are known");
     to(draft, State::Preparing, Reason::PreparationStarted, "The host is prepared")
@@ -135,12 +134,11 @@ fn preparing(draft: &mut Draft<'_>) -> Result<Then, Then> {
         changed: are_settings_changed(draft),
         retry: draft.has_failed(ErrorType::Preparation),
     };
-    if draft.has_begun(&operation) {
-        let host = &draft.seen.host;
-        draft.status.provisioning.raid.clone_from(&host.spec.raid);
-        draft.status.provisioning.root_device_hints = root_device_hints(&host.spec);
-    }
     draft.perform(operation, ErrorType::Preparation)?;
+    // Not before: while the first steps are taken nothing is built yet.
+    let spec = &draft.seen.host.spec;
+    draft.status.provisioning.raid.clone_from(&spec.raid);
+    draft.status.provisioning.root_device_hints = root_device_hints(spec);
     to(draft, State::Available, Reason::PreparationComplete, "The host is available")
 }
 

@@ -244,6 +244,14 @@ mod tests {
     }
 
     #[rstest]
+    #[case::by_path("{object.a: 1, object.a: 2}")]
+    #[case::by_name("[object.a].all(x, size({x: 1, x: 2}) == 1)")]
+    fn what_kubernetes_tells_apart_by_its_address_is_no_key_twice(#[case] source: &str) {
+        let answer = on_a_small_stack(source, &json!({"a": [1]}));
+        assert!(answer.contains("is twice a key of one map"), "{answer}");
+    }
+
+    #[rstest]
     #[case::parentheses("(".repeat(249) + "1" + &")".repeat(249), "1")]
     #[case::lists("[".repeat(200) + &"]".repeat(200) + " == []", "false")]
     #[case::sum(vec!["1"; 251].join("+"), "251")]

@@ -6,6 +6,7 @@ use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     ops::Deref,
+    ptr,
     sync::Arc,
 };
 
@@ -339,6 +340,17 @@ fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
         },
         // The others are pointers in Go: the same only if they are one.
         (a, b) => address(a).is_some_and(|a| address(b) == Some(a)),
+    }
+}
+
+impl Value<'_> {
+    /// Where a list or map of the document is.
+    pub(crate) fn place_in_document(&self) -> Option<usize> {
+        match self {
+            Self::List(List::Json(items)) => Some(ptr::from_ref(*items).addr()),
+            Self::Map(Map::Json(map)) => Some(ptr::from_ref(*map).addr()),
+            _ => None,
+        }
     }
 }
 

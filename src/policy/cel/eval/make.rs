@@ -70,6 +70,7 @@ impl<'a> Machine<'_, 'a> {
             };
             if let Some(value) = value {
                 ops::hashable(&key)?;
+                once(&key, &entries)?;
                 entries.set(key, value);
             } else {
                 ops::removable(&key, &entries)?;
@@ -127,6 +128,16 @@ impl<'a> Machine<'_, 'a> {
         Ok(Value::Bool(member.is_some_and(|m| set.members.contains(&m))))
     }
 }
+
+/// Lists and maps are one key in Go if they are one in memory. Those of the document are wrapped there anew each time they are reached, and
+/// not when a name holds them: which it was cannot be told here, so neither is taken for granted.
+fn once(key: &Value<'_>, entries: &Entries<'_>) -> Result<(), Error> {
+    let Some(place) = key.place_in_document() else { return Ok(()) };
+    let is_there = entries.list.iter().any(|(known, _)| known.place_in_document() == Some(place));
+    if is_there { Err(fail(TWICE_A_KEY)) } else { Ok(()) }
+}
+
+const TWICE_A_KEY: &str = "a list or map of the object is twice a key of one map";
 
 fn not_optional(field: &str, value: &Value<'_>) -> Error {
     fail(format!(
