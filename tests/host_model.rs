@@ -97,6 +97,28 @@ fn a_provisioner_that_forgets_what_it_began_is_found_out() {
 }
 
 #[test]
+fn the_network_of_the_ramdisk_is_needed_until_something_runs() {
+    let mut world = World::with(host());
+    world.ramdisk_network = Err("there is no Secret ramdisk-net".into());
+    for _ in 0..5 {
+        world.pass().unwrap();
+    }
+    let told = world.status().error_message;
+    assert_eq!(
+        told,
+        "spec.preprovisioningNetworkDataName cannot be used: there is no Secret ramdisk-net"
+    );
+    assert_eq!(world.node, None);
+    world.ramdisk_network = Ok(None);
+    world.host.as_mut().unwrap().spec.image = Some(image("a"));
+    world.settle();
+    assert_eq!(world.state(), State::Provisioned);
+    world.ramdisk_network = Err("there is no Secret ramdisk-net".into());
+    world.settle();
+    assert_eq!(world.status().error_message, "");
+}
+
+#[test]
 fn a_wrong_secret_is_named_and_its_correction_is_enough() {
     let mut world = World::with(host());
     world.secret = BmcSecret::Missing;

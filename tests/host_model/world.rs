@@ -23,6 +23,7 @@ use ironward::{
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::Value;
 use std::time::Duration;
 use strum::IntoEnumIterator;
 
@@ -53,6 +54,7 @@ pub struct World {
     pub node: Option<Node>,
     pub now: Timestamp,
     pub secret: BmcSecret,
+    pub ramdisk_network: Result<Option<Hidden<Value>>, String>,
     /// What happened, in words that tests count.
     pub log: Vec<String>,
     pub events: Vec<Event>,
@@ -99,6 +101,7 @@ impl World {
             node: None,
             now: Timestamp::from_second(1_800_000_000).unwrap(),
             secret: good_secret(),
+            ramdisk_network: Ok(None),
             log: Vec::new(),
             events: Vec::new(),
             until_killed: None,
@@ -217,6 +220,7 @@ impl World {
             secret: self.secret.clone(),
             hardware_data: self.hardware_data.clone(),
             config_drive: Ok(ConfigDrive::default()),
+            ramdisk_network: self.ramdisk_network.clone(),
             image_pull_secret: None,
             duplicate_of: None,
             room,

@@ -50,6 +50,7 @@ impl Reconciler {
         };
         Ok(Observed {
             secret: self.bmc_secret(&host).await?,
+            ramdisk_network: self.ramdisk_network(&host).await?,
             room: self.ledger.room(&host.uid().unwrap_or_default(), now),
             host,
             now,
@@ -62,14 +63,14 @@ impl Reconciler {
         })
     }
 
-    /// The network configuration of the ramdisk, if it has one.
-    pub(super) async fn preprovisioning_network(
+    async fn ramdisk_network(
         &self,
         host: &BareMetalHost,
-    ) -> Result<Option<Hidden<Value>>> {
-        let Some(name) = &host.spec.preprovisioning_network_data_name else { return Ok(None) };
+    ) -> Result<Result<Option<Hidden<Value>>, String>> {
+        let name = host.spec.preprovisioning_network_data_name.as_ref();
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(Ok(None)) };
         let data = self.secret(host, name).await?;
-        network_data(Named { name, data: data.as_ref() }).map(Some).map_err(anyhow::Error::msg)
+        Ok(network_data(Named { name, data: data.as_ref() }).map(Some))
     }
 
     async fn bmc_secret(&self, host: &BareMetalHost) -> Result<BmcSecret> {

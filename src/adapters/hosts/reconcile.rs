@@ -95,7 +95,8 @@ impl Reconciler {
                         // Decide by what is wanted now.
                         return Ok(again());
                     }
-                    let network = self.preprovisioning_network(&host).await?;
+                    // Who leaves may do so without it.
+                    let network = seen.ramdisk_network.clone().unwrap_or_default();
                     let machine = Machine::of(&host, &seen.secret, network);
                     let answer = self.provisioner.perform(&machine, &operation).await;
                     log(name, &operation, &answer);

@@ -1,6 +1,7 @@
 //! `Observed`: all that a decision about a host may depend on, read at one instant.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{
     hidden::Hidden,
@@ -27,6 +28,8 @@ pub struct Observed {
     pub hardware_data: Option<HardwareDetails>,
     /// What it would find at its first boot, or why that cannot be read. Only looked for when it is needed.
     pub config_drive: Result<ConfigDrive, String>,
+    /// The network configuration of the ramdisk, if it names a Secret with one, or why that cannot be read.
+    pub ramdisk_network: Result<Option<Hidden<Value>>, String>,
     /// Credentials for an `oci://` image, if it names a Secret with them.
     pub image_pull_secret: Option<Hidden<String>>,
     /// The older host that has a key of this one, if there is one.

@@ -41,7 +41,13 @@ pub(super) fn ensure(draft: &mut Draft<'_>) -> Result<(), Then> {
     // Who leaves may do so with what the provisioner knows already.
     if let Some(problem) = problem.filter(|_| !is_leaving) {
         if !draft.shows(error, &problem) {
-            draft.tell(Reason::BmcCredentialError, problem.clone());
+            let reason = match draft.seen.secret {
+                BmcSecret::Good { .. } => Reason::RegistrationError,
+                BmcSecret::Unnamed | BmcSecret::Missing | BmcSecret::Malformed { .. } => {
+                    Reason::BmcCredentialError
+                }
+            };
+            draft.tell(reason, problem.clone());
         }
         draft.show(error, &problem);
         return Err(Then::After(CORRECTION));
@@ -88,7 +94,13 @@ fn problem(draft: &Draft<'_>) -> Option<String> {
     }
     let name = &bmc.credentials_name;
     match &draft.seen.secret {
-        BmcSecret::Good { .. } => None,
+        BmcSecret::Good { .. } => {
+            let problem = draft.seen.ramdisk_network.as_ref().err()?;
+            // No ramdisk is booted where something runs.
+            let runs = matches!(draft.state, State::Provisioned | State::ExternallyProvisioned);
+            (!runs)
+                .then(|| format!("spec.preprovisioningNetworkDataName cannot be used: {problem}"))
+        }
         BmcSecret::Unnamed => Some(
             "spec.bmc.credentialsName is empty: name a Secret with username and password"
                 .to_owned(),

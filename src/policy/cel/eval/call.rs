@@ -1,6 +1,6 @@
 //! Calls: which arguments are evaluated, what is called, and what it costs.
 
-use super::{Machine, Res};
+use super::{Machine, Res, unwrapped};
 use crate::policy::cel::{
     cost,
     error::{Error, fail, no_overload},
@@ -199,7 +199,10 @@ fn find<'a>(
         Matching::FindAll => {
             let limit = match rest {
                 [_] => -1,
-                [_, Value::Int(n)] => *n,
+                [_, limit] => match unwrapped(limit) {
+                    Value::Int(limit) => limit,
+                    _ => return Err(no_overload()),
+                },
                 _ => return Err(no_overload()),
             };
             Ok(regex::find_all(pattern, text, limit))
