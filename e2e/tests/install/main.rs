@@ -5,6 +5,7 @@
 mod certificate;
 mod chart;
 mod life;
+mod node;
 mod permissions;
 mod replicas;
 mod stage;
