@@ -49,10 +49,21 @@ pub struct Replica {
     pub arguments: Vec<String>,
 }
 
+/// The kinds that are Ironward's own.
+pub const OWN_KINDS: [&str; 3] = ["m3md", "bmhd", "hh"];
+
 /// Installs the kinds that Metal3's operators would have brought.
 pub fn install_metal3_kinds(plane: &ControlPlane) -> Result<()> {
+    install_kinds(plane, &METAL3_KINDS)
+}
+
+/// Installs kinds by hand, for a release that brings none.
+pub fn install_kinds(plane: &ControlPlane, kinds: &[&str]) -> Result<()> {
     let mut command = Command::new(ironward::binary()?);
-    let printed = kubectl::run(command.arg("crds").args(METAL3_KINDS), "")?;
+    let printed = kubectl::run(command.arg("crds").args(kinds), "")?;
+    if !printed.success {
+        bail!("ironward crds failed: {}", printed.err);
+    }
     let apply = ["apply", "--server-side", "--filename", "-"];
     plane.kubectl().expect_with_input(&apply, &printed.out)?;
     crate::cluster::wait_until_established(&plane.kubectl(), &printed.out)

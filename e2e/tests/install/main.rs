@@ -6,6 +6,7 @@ mod certificate;
 mod chart;
 mod life;
 mod node;
+mod operators;
 mod permissions;
 mod replicas;
 mod stage;
