@@ -137,6 +137,13 @@ pub fn binary() -> Result<PathBuf> {
     built.clone().map_err(anyhow::Error::msg)
 }
 
+/// The program as fast as it is in an image, for tests under load.
+pub fn optimised_binary() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build("fast").map_err(|error| format!("{error:#}")));
+    built.clone().map_err(anyhow::Error::msg)
+}
+
 /// The program that an image holds: linked to nothing. Only the last step differs from how the one above is built, so that
 /// all else is compiled once.
 pub fn static_binary() -> Result<PathBuf> {

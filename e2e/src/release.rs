@@ -47,6 +47,8 @@ pub struct Replica {
     pub policies: Option<PathBuf>,
     /// Arguments in the place of the Deployment's, by their name.
     pub arguments: Vec<String>,
+    /// Whether it is built to be fast and not to be built fast.
+    pub optimised: bool,
 }
 
 /// The kinds that are Ironward's own.
@@ -127,7 +129,9 @@ impl<'a> Release<'a> {
         let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
         let url = replica.url.clone().unwrap_or_else(|| format!("https://{webhook}"));
         let (certificate, _) = self.plane.serving_certificate("unused")?;
-        let mut command = Command::new(ironward::binary()?);
+        let program =
+            if replica.optimised { ironward::optimised_binary()? } else { ironward::binary()? };
+        let mut command = Command::new(program);
         for argument in self.arguments()? {
             let name = argument.split('=').next().unwrap_or_default().to_owned();
             let own = replica.arguments.iter().find(|own| own.split('=').next() == Some(&name));
