@@ -1,6 +1,6 @@
 //! The image as pods of a real node: what `helm install` installs runs, and answers by its Service.
 
-use crate::stage::{self, CREATE, SELF_SIGNED, alone, until};
+use crate::stage::{self, CREATE, SELF_SIGNED, StopOnDrop, alone, until};
 use ironward_e2e::{
     cert_manager::CertManager,
     node::{Node, with_node},
@@ -11,7 +11,15 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 use serde_json::{Value, json};
-use std::{io::Write, net::TcpStream, sync::Arc};
+use std::{
+    io::Write,
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 
 const TEMPLATE: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -44,9 +52,15 @@ fn the_image_runs_as_pods_and_does_all_of_its_work() {
         let kubectl = node.plane.kubectl();
         let _cert_manager = CertManager::start(&node.plane).unwrap();
         kubectl.expect(&["create", "namespace", NAMESPACE]).unwrap();
-        // Pods that ask for more are not let in.
         let label = "pod-security.kubernetes.io/enforce=restricted";
         kubectl.expect(&["label", "namespace", NAMESPACE, label]).unwrap();
+        let run = ["run", "any", "--image=any", "--dry-run=server", "--namespace", NAMESPACE];
+        let refused = until(
+            "pods that ask for more are refused",
+            || kubectl.run(&run).unwrap().err,
+            |said| !said.contains("serviceaccount"),
+        );
+        assert!(refused.contains("violates PodSecurity \"restricted:latest\""), "{refused}");
         with_cert_manager(node);
         by_itself(node);
     })
@@ -73,14 +87,18 @@ fn with_cert_manager(node: &Node<'_>) {
     );
     assert_eq!(self::pods(&release), pods, "a pod was started anew for a policy");
 
-    // As many more as were rolled out before are there; those of the old kind go when the new are ready.
-    release.upgrade(&[own, "replicas=3", "log.format=text"]).unwrap();
-    rolled_out(node, &release);
-    until("three pods are there", || self::pods(&release), |pods| pods.len() == 3);
+    // Every pod is another one afterwards, and nobody who asks notices.
+    unnoticed(&release, || {
+        release.upgrade(&[own, "replicas=3", "log.format=text"]).unwrap();
+        rolled_out(node, &release);
+        until("three pods are there", || self::pods(&release), |pods| pods.len() == 3);
+    });
     answers(node, &release);
-    release.helm("rollback", &[]).unwrap();
-    rolled_out(node, &release);
-    until("two pods are there", || self::pods(&release), |pods| pods.len() == 2);
+    unnoticed(&release, || {
+        release.helm("rollback", &[]).unwrap();
+        rolled_out(node, &release);
+        until("two pods are there", || self::pods(&release), |pods| pods.len() == 2);
+    });
     answers(node, &release);
     uninstalled(&release);
 }
@@ -128,6 +146,30 @@ fn answers(node: &Node<'_>, release: &Release<'_>) {
     let tested = tested.unwrap_or_else(|error| panic!("{error:#}\n{}", node.last_words()));
     assert!(tested.contains("answered: refused"), "{tested}");
     kubectl.expect(&clear).unwrap();
+}
+
+/// Asks all the while, and sees that every question is answered, and answered right.
+fn unnoticed(release: &Release<'_>, change: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    let (asked, wrong) = thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let (mut asked, mut wrong) = (0, Vec::new());
+            while !done.load(Ordering::Relaxed) {
+                let said = dry_run(release, "probe");
+                asked += 1;
+                if !said.contains("[host-bmc-address]") {
+                    wrong.push(said);
+                }
+            }
+            (asked, wrong)
+        });
+        let guard = StopOnDrop(&done);
+        change();
+        drop(guard);
+        asking.join().unwrap()
+    });
+    eprintln!("asked {asked} times while pods were replaced");
+    assert!(asked > 0 && wrong.is_empty(), "{} of {asked} went wrong: {wrong:?}", wrong.len());
 }
 
 /// Nothing is left of it but the kinds and the namespace.

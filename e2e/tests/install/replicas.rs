@@ -1,6 +1,8 @@
 //! Three replicas under load: they come and go, and nobody who asks the API server notices.
 
-use crate::stage::{PATIENCE, SELF_SIGNED, alone, beside_metal3, until, wait_until_in_force};
+use crate::stage::{
+    PATIENCE, SELF_SIGNED, StopOnDrop, alone, beside_metal3, until, wait_until_in_force,
+};
 use ironward_e2e::{
     balancer::Balancer,
     control_plane::ControlPlane,
@@ -229,15 +231,6 @@ fn no_admission_fails_while_replicas_come_and_go() {
     assert!(other.is_empty(), "{other:?}");
     let claims = release.kubectl().expect(&["get", "leases", "--namespace", NAMESPACE]).unwrap();
     assert!(!claims.contains("unique-boot-mac"), "a dry run claims nothing: {claims}");
-}
-
-/// A test that fails ends the load too.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 fn replicas_log(plane: &ControlPlane) -> std::path::PathBuf {
