@@ -28,9 +28,16 @@ use std::{
 /// The address of the node, one of those kept for documentation: nobody has it.
 pub const ADDRESS: &str = "192.0.2.10";
 
-/// What is written by a node wherever it is told to keep its files is gone with the mounts.
-const FIRST_PROCESS: &str =
-    "mount -t tmpfs node /run && mount -t tmpfs node /var/log && exec sleep infinity";
+/// What its programs write where no setting says otherwise goes with the mounts.
+const FIRST_PROCESS: &str = "\
+set -e
+mount -t tmpfs node /run
+mount -t tmpfs node /var/log
+for folder in /var/lib /opt; do
+    mkdir -p /run/over$folder/new /run/over$folder/work
+    mount -t overlay -o lowerdir=$folder,upperdir=/run/over$folder/new,workdir=/run/over$folder/work node $folder
+done
+exec sleep infinity";
 
 /// Whether this machine cannot have such parts; says why, for a test that is then skipped.
 #[must_use]

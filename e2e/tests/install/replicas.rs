@@ -32,7 +32,7 @@ use std::{
 /// Between two requests: 200 a second.
 const PACE: Duration = Duration::from_millis(5);
 /// How many requests wait for an answer at one time: a machine that cannot keep the pace shall be slow, not fall over.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 /// What a kubelet gives a replica that is to stop, until all nodes know of it: `drainSeconds`.
 const DRAIN: Duration = Duration::from_secs(2);
 
