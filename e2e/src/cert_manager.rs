@@ -14,6 +14,13 @@ const CONTROLLER: Program =
 const CA_INJECTOR: Program =
     Program { name: "cert-manager-cainjector", package: "./cainjector", module: &CERT_MANAGER };
 
+/// Builds what is not built yet and downloads its manifests, for whoever starts it where neither can be done.
+pub fn provide() -> Result<()> {
+    CONTROLLER.path()?;
+    CA_INJECTOR.path()?;
+    sources().map(drop)
+}
+
 /// A running cert-manager. It ends with its control plane.
 #[derive(Debug)]
 pub struct CertManager {

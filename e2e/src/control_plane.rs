@@ -1,4 +1,5 @@
-//! etcd, kube-apiserver and kube-controller-manager on loopback, with RBAC on: a cluster without nodes.
+//! etcd, kube-apiserver and kube-controller-manager on loopback, with RBAC on: a cluster without nodes, unless it is told to
+//! listen where pods can reach it.
 
 use crate::{
     certificates::{Authority, Files},
@@ -47,6 +48,22 @@ struct Programs {
     kubectl: PathBuf,
 }
 
+impl Programs {
+    fn provide() -> Result<Self> {
+        Ok(Self {
+            etcd: ETCD_SERVER.path()?,
+            api_server: API_SERVER.path()?,
+            controller_manager: CONTROLLER_MANAGER.path()?,
+            kubectl: KUBECTL.path()?,
+        })
+    }
+}
+
+/// Builds what is not built yet, for whoever starts a control plane where nothing can be built.
+pub fn provide() -> Result<()> {
+    Programs::provide().map(drop)
+}
+
 /// What a control plane can be asked for beyond the usual.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -74,15 +91,15 @@ impl ControlPlane {
 
     /// The same with something beyond the usual.
     pub fn start_with(options: Options) -> Result<Self> {
-        let programs = Programs {
-            etcd: ETCD_SERVER.path()?,
-            api_server: API_SERVER.path()?,
-            controller_manager: CONTROLLER_MANAGER.path()?,
-            kubectl: KUBECTL.path()?,
-        };
+        Self::start_at(None, options)
+    }
+
+    /// The same for nodes, whose pods reach the API server at this address.
+    pub fn start_at(address: Option<&str>, options: Options) -> Result<Self> {
+        let programs = Programs::provide()?;
         let progress = Progress::start("starting the control plane");
         for _ in 0..TRIES {
-            if let Started::Ready(plane) = Self::try_start(&programs, options)? {
+            if let Started::Ready(plane) = Self::try_start(&programs, address, options)? {
                 progress.done();
                 return Ok(*plane);
             }
@@ -143,6 +160,12 @@ impl ControlPlane {
         Ok((files, self.authority.certificate()))
     }
 
+    /// The certificate of whoever issued all others.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.authority.certificate()
+    }
+
     /// `kubectl` as the administrator.
     #[must_use]
     pub fn kubectl(&self) -> Kubectl {
@@ -166,7 +189,7 @@ impl ControlPlane {
         self.dir().join(AUDIT_LOG)
     }
 
-    fn try_start(programs: &Programs, options: Options) -> Result<Started> {
+    fn try_start(programs: &Programs, address: Option<&str>, options: Options) -> Result<Started> {
         let group = ProcessGroup::new("control-plane")?;
         let [client, peer, secure] = ports::free()?;
         let authority = Authority::new(group.dir())?;
@@ -182,6 +205,9 @@ impl ControlPlane {
             api_server(&programs.api_server, &authority, &accounts, client, secure)?;
         if options.audit {
             api_server.args(audit(group.dir())?);
+        }
+        if let Some(address) = address {
+            api_server.args(for_nodes(address, &authority)?);
         }
         let api_server = group.spawn("kube-apiserver", api_server)?;
         let kubectl = Kubectl::new(&programs.kubectl, &admin);
@@ -240,7 +266,14 @@ fn api_server(
     etcd: u16,
     secure: u16,
 ) -> Result<Command> {
-    let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc", "10.0.0.1"];
+    let names = [
+        "127.0.0.1",
+        "localhost",
+        "kubernetes",
+        "kubernetes.default.svc",
+        // What pods call it: the first address of Services.
+        "10.0.0.1",
+    ];
     let Files { certificate, key } = authority.for_server("kube-apiserver", &names)?;
     let mut command = Command::new(program);
     command
@@ -253,9 +286,25 @@ fn api_server(
         .arg("--service-account-issuer=https://kubernetes.default.svc")
         .arg(flag("--service-account-key-file", &accounts.certificate))
         .arg(flag("--service-account-signing-key-file", &accounts.key))
-        .args(["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24"])
+        .args(["--authorization-mode=Node,RBAC", "--service-cluster-ip-range=10.0.0.0/24"])
         .args(["--endpoint-reconciler-type=none", "--profiling=false"]);
     Ok(command)
+}
+
+/// The flags that have pods reach the API server, and the API server kubelets. The last of a flag counts.
+fn for_nodes(address: &str, authority: &Authority) -> Result<[String; 6]> {
+    let Files { certificate, key } =
+        authority.for_user("kube-apiserver-kubelet-client", &["system:masters"])?;
+    Ok([
+        "--bind-address=0.0.0.0".to_owned(),
+        format!("--advertise-address={address}"),
+        // The Service `kubernetes` gets this address.
+        "--endpoint-reconciler-type=lease".to_owned(),
+        flag("--kubelet-client-certificate", &certificate),
+        flag("--kubelet-client-key", &key),
+        // Nobody knows nodes by name.
+        "--kubelet-preferred-address-types=InternalIP".to_owned(),
+    ])
 }
 
 /// The flags that make the API server write down every request that has been answered.

@@ -60,6 +60,14 @@ pub const CERT_MANAGER: Module = Module {
     go_sum: include_str!("../go/cert-manager/go.sum"),
 };
 
+/// Metal3's operators.
+pub const METAL3: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/metal3"),
+    main: "github.com/metal3-io/baremetal-operator",
+    go_mod: include_str!("../go/metal3/go.mod"),
+    go_sum: include_str!("../go/metal3/go.sum"),
+};
+
 /// A program of a module.
 #[derive(Debug)]
 pub struct Program {
@@ -230,6 +238,7 @@ mod tests {
         assert!(ETCD.version().unwrap().starts_with("v3."));
         assert!(HELM.version().unwrap().starts_with("v4."));
         assert!(CERT_MANAGER.version().unwrap().starts_with("v1."));
+        assert!(METAL3.version().unwrap().starts_with("v0."));
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../charts/ironward
 const PROGRAM: Program =
     Program { name: "helm", package: "helm.sh/helm/v4/cmd/helm", module: &HELM };
 
+/// Builds it if it is not built yet, for whoever uses it where nothing can be built.
+pub fn provide() -> Result<()> {
+    PROGRAM.path().map(drop)
+}
+
 /// The program and whom it speaks for.
 #[derive(Debug, Clone)]
 pub struct Helm {

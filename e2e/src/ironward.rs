@@ -137,20 +137,43 @@ pub fn binary() -> Result<PathBuf> {
     built.clone().map_err(anyhow::Error::msg)
 }
 
+/// The program as fast as it is in an image, for tests under load.
+pub fn optimised_binary() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build("fast").map_err(|error| format!("{error:#}")));
+    built.clone().map_err(anyhow::Error::msg)
+}
+
+/// The program that an image holds: linked to nothing. Only the last step differs from how the one above is built, so that
+/// all else is compiled once.
+pub fn static_binary() -> Result<PathBuf> {
+    let mut command = cargo("rustc", "dev");
+    command.args(["--", "-C", "target-feature=+crt-static"]);
+    built(command)
+}
+
 fn build(profile: &str) -> Result<PathBuf> {
+    built(cargo("build", profile))
+}
+
+fn cargo(command: &str, profile: &str) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = Command::new(cargo);
+    cargo
+        .args([command, "--quiet", "--package", "ironward", "--bin", "ironward"])
+        .args(["--profile", profile])
+        .args(["--message-format", "json-render-diagnostics"])
+        .current_dir(WORKSPACE);
+    cargo
+}
+
+fn built(mut command: Command) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<PathBuf>,
     }
 
     let progress = Progress::start("building ironward");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command
-        .args(["build", "--quiet", "--package", "ironward", "--bin", "ironward"])
-        .args(["--profile", profile])
-        .args(["--message-format", "json-render-diagnostics"])
-        .current_dir(WORKSPACE);
     let answer = kubectl::run(&mut command, "")?;
     if !answer.success {
         bail!("could not build ironward\n{}", answer.err);

@@ -25,6 +25,8 @@ pub mod judge;
 pub mod kubectl;
 pub mod load;
 pub mod metal3;
+pub mod node;
+pub mod operators;
 pub mod ports;
 pub mod process_group;
 pub mod progress;

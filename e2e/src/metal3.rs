@@ -15,3 +15,9 @@ pub fn cluster_api_provider_metal3() -> Result<PathBuf> {
     let sum = "h1:qYIXaHZp3Tcn2Taf+LZZ7rjATyKLVjguMS39pC640pw=";
     go::sources("github.com/metal3-io/cluster-api-provider-metal3", "v1.13.2", sum)
 }
+
+/// The sources of what gives addresses to Metal3's machines.
+pub fn ip_address_manager() -> Result<PathBuf> {
+    let sum = "h1:B9IK6EOohcrkbr4J/1LOv9chCISQ1YS5SDEifPTFs38=";
+    go::sources("github.com/metal3-io/ip-address-manager", "v1.13.1", sum)
+}

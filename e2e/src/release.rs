@@ -47,12 +47,25 @@ pub struct Replica {
     pub policies: Option<PathBuf>,
     /// Arguments in the place of the Deployment's, by their name.
     pub arguments: Vec<String>,
+    /// Whether it is built to be fast and not to be built fast.
+    pub optimised: bool,
 }
+
+/// The kinds that are Ironward's own.
+pub const OWN_KINDS: [&str; 3] = ["m3md", "bmhd", "hh"];
 
 /// Installs the kinds that Metal3's operators would have brought.
 pub fn install_metal3_kinds(plane: &ControlPlane) -> Result<()> {
+    install_kinds(plane, &METAL3_KINDS)
+}
+
+/// Installs kinds by hand, for a release that brings none.
+pub fn install_kinds(plane: &ControlPlane, kinds: &[&str]) -> Result<()> {
     let mut command = Command::new(ironward::binary()?);
-    let printed = kubectl::run(command.arg("crds").args(METAL3_KINDS), "")?;
+    let printed = kubectl::run(command.arg("crds").args(kinds), "")?;
+    if !printed.success {
+        bail!("ironward crds failed: {}", printed.err);
+    }
     let apply = ["apply", "--server-side", "--filename", "-"];
     plane.kubectl().expect_with_input(&apply, &printed.out)?;
     crate::cluster::wait_until_established(&plane.kubectl(), &printed.out)
@@ -116,7 +129,9 @@ impl<'a> Release<'a> {
         let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
         let url = replica.url.clone().unwrap_or_else(|| format!("https://{webhook}"));
         let (certificate, _) = self.plane.serving_certificate("unused")?;
-        let mut command = Command::new(ironward::binary()?);
+        let program =
+            if replica.optimised { ironward::optimised_binary()? } else { ironward::binary()? };
+        let mut command = Command::new(program);
         for argument in self.arguments()? {
             let name = argument.split('=').next().unwrap_or_default().to_owned();
             let own = replica.arguments.iter().find(|own| own.split('=').next() == Some(&name));

@@ -5,6 +5,8 @@
 mod certificate;
 mod chart;
 mod life;
+mod node;
+mod operators;
 mod permissions;
 mod replicas;
 mod stage;

@@ -44,7 +44,7 @@ pub fn asked(release: &Release<'_>, since: usize) -> BTreeSet<Asked> {
         .collect()
 }
 
-fn lines(release: &Release<'_>) -> usize {
+pub fn lines(release: &Release<'_>) -> usize {
     fs::read_to_string(release.plane.audit_log()).unwrap_or_default().lines().count()
 }
 

@@ -7,7 +7,11 @@ use ironward_e2e::{
     kubectl::Answer,
     release::{self, Release},
 };
-use std::{fmt::Debug, time::Duration};
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 pub use ironward_e2e::alone::alone;
 
@@ -48,4 +52,13 @@ pub fn wait_until_in_force(release: &Release<'_>, replica: &Ironward) {
 /// Looks until it is as it should be.
 pub fn until<T: Debug>(what: &str, look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
     eventually::until(PATIENCE, what, look, is_so).unwrap()
+}
+
+/// Ends what goes on in another thread: a test that fails ends that too.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

@@ -1,14 +1,15 @@
-//! Profile `standalone` with hosts: what the chart permits for them is enough, and all of it is used.
+//! Profile `standalone` with hosts: what the chart permits for them is enough, and none of it could be left out.
 
 use crate::{
-    permissions::{asked, kill},
+    permissions::{asked, kill, lines},
     stage::{CREATE, SELF_SIGNED, alone, until, wait_until_in_force},
 };
 use ironward_e2e::{
     control_plane::{ControlPlane, Options},
     ironward::Ironward,
-    release::{NAMESPACE, Release, Replica},
+    release::{NAME, NAMESPACE, Release, Replica},
 };
+use serde_json::{Value, json};
 
 const VALUES: [&str; 4] =
     [SELF_SIGNED, "profile=standalone", "hosts.enabled=true", "ironic.url=http://127.0.0.1:6385"];
@@ -43,10 +44,16 @@ fn create(release: &Release<'_>, round: usize) -> String {
          spec:\n  online: true\n  bootMACAddress: 02:00:00:00:01:{round:02x}\n  \
          bmc: {{address: 'ipmi://192.0.2.{round}', credentialsName: {name}-bmc}}\n"
     );
+    let kubectl = release.plane.kubectl();
     until(
         "a host can be created",
-        || release.plane.kubectl().run_with_input(&CREATE, &objects).unwrap().err,
-        |err| err.is_empty() || err.contains("AlreadyExists"),
+        || {
+            let said = kubectl.run_with_input(&CREATE, &objects).unwrap().err;
+            // Not by what was said: that the Secret is there already says nothing of the host.
+            let host = ["get", "bmh", &name, "--namespace", "default"];
+            if kubectl.succeeds(&host) { String::new() } else { said }
+        },
+        String::is_empty,
     );
     name
 }
@@ -79,4 +86,48 @@ fn hosts_are_kept_with_what_the_chart_permits() {
     until("all that is permitted is used", unused, Vec::is_empty);
     let refused: Vec<_> = asked(&release, 0).into_iter().filter(|it| it.3 == 403).collect();
     assert!(refused.is_empty(), "the chart permits too little: {refused:?}");
+
+    // What an apply creates is written down as an apply.
+    let all = FOR_HOSTS.into_iter().chain([("create", "hardwaredata")]);
+    for (round, (verb, resource)) in all.enumerate() {
+        without(&release, round + 2, verb, resource);
+    }
+}
+
+/// Takes one verb away, and sees that it is missed.
+fn without(release: &Release<'_>, round: usize, verb: &str, resource: &str) {
+    let kubectl = release.kubectl();
+    let before = kubectl.get("clusterrole", NAME).unwrap();
+    let mut rules = before["rules"].clone();
+    let mut taken = 0;
+    for rule in rules.as_array_mut().into_iter().flatten() {
+        let is_for_it =
+            rule["resources"].as_array().is_some_and(|it| it.contains(&resource.into()));
+        if let Some(verbs) = rule["verbs"].as_array_mut().filter(|_| is_for_it) {
+            let all = verbs.len();
+            verbs.retain(|it| it != verb);
+            taken += all - verbs.len();
+        }
+    }
+    assert_eq!(taken, 1, "{verb} {resource} is permitted in {taken} places");
+    // A rule without verbs is none that the API server takes.
+    let rules: Vec<_> = rules.as_array().into_iter().flatten().cloned().collect();
+    let rules: Vec<_> = rules.into_iter().filter(|rule| rule["verbs"] != json!([])).collect();
+    let set = |rules: &Value| {
+        let patch = json!([{"op": "replace", "path": "/rules", "value": rules}]).to_string();
+        kubectl
+            .expect(&["patch", "clusterrole", NAME, "--type", "json", "--patch", &patch])
+            .unwrap();
+    };
+    set(&json!(rules));
+    let since = lines(release);
+    let replica = start(release);
+    create(release, round);
+    until(
+        &format!("something is refused without {verb} {resource}"),
+        || asked(release, since),
+        |asked| asked.iter().any(|it| it.3 == 403 && it.2 == resource),
+    );
+    kill(&replica);
+    set(&before["rules"]);
 }
