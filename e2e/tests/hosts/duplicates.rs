@@ -1,11 +1,11 @@
 //! Two hosts with one address, stored before anybody guarded them: the younger is never given to the provisioner.
 
-use crate::stage::{Stage, alone, host, secret};
+use crate::stage::{Stage, host, in_company, secret};
 use serde_json::json;
 
 #[test]
 fn the_younger_of_two_is_not_registered_until_it_is_the_only_one() {
-    let _alone = alone();
+    let _company = in_company();
     let mut stage = Stage::new(&["--demo-seconds=0"]);
     stage.create_host("old", 1);
     // Their ages are told apart by whole seconds.

@@ -1,13 +1,13 @@
 //! From its creation to its deletion, with `kill -9` of Ironward in every state on the way.
 
-use crate::stage::{Stage, alone, image};
+use crate::stage::{Stage, image, in_company};
 use serde_json::json;
 
 const NAME: &str = "worker-0";
 
 #[test]
 fn a_host_outlives_its_controller_in_every_state() {
-    let _alone = alone();
+    let _company = in_company();
     // Slow enough to be seen in each state.
     let mut stage = Stage::new(&["--demo-seconds=8"]);
     stage.start();

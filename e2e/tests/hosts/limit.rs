@@ -1,6 +1,6 @@
 //! The provisioning limit, looked at while hosts compete for it and while Ironward is killed.
 
-use crate::stage::{Stage, alone};
+use crate::stage::{Stage, in_company};
 use ironward_e2e::eventually::eventually;
 use serde_json::Value;
 use std::time::Duration;
@@ -10,7 +10,7 @@ const LIMIT: usize = 2;
 
 #[test]
 fn no_more_hosts_are_busy_than_may_be() {
-    let _alone = alone();
+    let _company = in_company();
     let mut stage = Stage::new(&["--demo-seconds=3", "--provisioning-limit=2"]);
     stage.start();
     for number in 1..=HOSTS {

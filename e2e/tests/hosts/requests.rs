@@ -1,11 +1,11 @@
 //! What people ask for by annotations, fields and Secrets, and what they get.
 
-use crate::stage::{Stage, alone, host, image, secret};
+use crate::stage::{Stage, host, image, in_company, secret};
 use serde_json::{Value, json};
 
 #[test]
 fn what_is_asked_for_is_done() {
-    let _alone = alone();
+    let _company = in_company();
     let mut stage = Stage::new(&["--demo-seconds=1"]);
     stage.start();
     stage.create_host("running", 1);

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub use ironward_e2e::alone::alone;
+pub use ironward_e2e::alone::in_company;
 
 /// A lease has to run out first where a replica was killed.
 const PATIENCE: Duration = Duration::from_mins(2);

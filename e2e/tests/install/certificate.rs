@@ -1,6 +1,8 @@
 //! Both ways to a certificate: made by ourselves, and issued by cert-manager.
 
-use crate::stage::{CREATE, SELF_SIGNED, alone, beside_metal3, host, until, wait_until_in_force};
+use crate::stage::{
+    CREATE, SELF_SIGNED, beside_metal3, host, in_company, until, wait_until_in_force,
+};
 use ironward_e2e::{
     cert_manager::CertManager,
     release::{NAME, Release, Replica, decoded, mount},
@@ -18,7 +20,7 @@ fn certificates(text: &str) -> usize {
 
 #[test]
 fn certificates_of_our_own_are_renewed_and_no_request_is_lost() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     let release = Release::install(&plane, &[SELF_SIGNED]).unwrap();
     let short = Replica {
@@ -81,7 +83,7 @@ fn certificates_of_our_own_are_renewed_and_no_request_is_lost() {
 
 #[test]
 fn a_certificate_of_cert_manager_is_the_one_that_is_served() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     let _cert_manager = CertManager::start(&plane).unwrap();
     let release = Release::install(&plane, &[]).unwrap();

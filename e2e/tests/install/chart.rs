@@ -1,6 +1,6 @@
 //! Every profile and mode is what the API server takes.
 
-use crate::stage::{alone, beside_metal3};
+use crate::stage::{beside_metal3, in_company};
 use ironward_e2e::{
     cert_manager,
     helm::{CHART, Helm},
@@ -11,7 +11,7 @@ const MODES: [&str; 3] = ["cert-manager", "self-signed", "secret"];
 
 #[test]
 fn every_profile_and_mode_is_what_the_api_server_takes() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     cert_manager::install_kinds(&plane).unwrap();
     let helm = Helm::new(&plane).unwrap();
@@ -79,7 +79,7 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
 
 #[test]
 fn values_that_are_none_are_refused() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     let helm = Helm::new(&plane).unwrap();
     for (values, reason) in [

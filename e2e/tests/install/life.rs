@@ -1,13 +1,13 @@
 //! Installed, upgraded, rolled back, uninstalled; with a replica that runs all the while.
 
-use crate::stage::{SELF_SIGNED, alone, beside_metal3, create, until, wait_until_in_force};
+use crate::stage::{SELF_SIGNED, beside_metal3, create, in_company, until, wait_until_in_force};
 use ironward_e2e::release::{NAME, NAMESPACE, Release, Replica, mount, stopped};
 
 const REGISTRATIONS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"];
 
 #[test]
 fn a_release_is_installed_upgraded_rolled_back_and_leaves_nothing_in_the_way() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     let release = Release::install(&plane, &[SELF_SIGNED]).unwrap();
     let kubectl = release.kubectl();

@@ -1,7 +1,7 @@
 //! Metal3's own operators beside Ironward: they do their work as before, and no two of us work on one host.
 
 use crate::stage::{
-    CREATE, SELF_SIGNED, alone, create as create_duplicate, until, wait_until_in_force,
+    CREATE, SELF_SIGNED, create as create_duplicate, in_company, until, wait_until_in_force,
 };
 use ironward_e2e::{
     control_plane,
@@ -17,7 +17,7 @@ use std::fs;
 
 /// Runs a test with Metal3's operators on a control plane of their own.
 fn with_operators(test: impl FnOnce(&ControlPlane) + Send) {
-    let _alone = alone();
+    let _company = in_company();
     if apart::is_skipped() {
         return;
     }
@@ -216,5 +216,19 @@ fn hosts_are_left_alone_while_baremetal_operator_has_them() {
         assert!(!written_to_hosts(plane, &account).is_empty());
         // What was theirs goes on.
         kubectl.expect(&["delete", "bmh", "theirs", "still-theirs", "--timeout=60s"]).unwrap();
+
+        // Whoever installs it again is listened to.
+        let times = || {
+            let log = fs::read_to_string(replica.process.log()).unwrap();
+            log.matches(said).count()
+        };
+        let before = times();
+        let _operator = operators::baremetal_operator(plane).unwrap();
+        until("it says so again", times, |now| *now > before);
+        kubectl.expect_with_input(&CREATE, &host("theirs-again", 4)).unwrap();
+        until_state(&kubectl, "theirs-again", "available");
+        let mut written = written_to_hosts(plane, &account);
+        written.retain(|(uri, _)| uri.contains("theirs-again"));
+        assert_eq!(written, []);
     });
 }

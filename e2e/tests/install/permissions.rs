@@ -1,6 +1,6 @@
 //! What the chart permits is enough, and nothing of it could be left out.
 
-use crate::stage::{SELF_SIGNED, alone, beside_metal3, create, until, wait_until_in_force};
+use crate::stage::{SELF_SIGNED, beside_metal3, create, in_company, until, wait_until_in_force};
 use ironward_e2e::{
     ironward::Ironward,
     release::{NAME, NAMESPACE, Release, Replica},
@@ -84,7 +84,7 @@ fn act(release: &Release<'_>, round: usize) {
 
 #[test]
 fn what_the_chart_permits_is_enough_and_nothing_of_it_can_be_left_out() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = beside_metal3();
     let release = Release::install(&plane, &[SELF_SIGNED]).unwrap();
     scene(&release, 0);

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-pub use ironward_e2e::alone::alone;
+pub use ironward_e2e::alone::{alone, in_company};
 
 pub const PATIENCE: Duration = Duration::from_mins(2);
 pub const CREATE: [&str; 3] = ["create", "--filename", "-"];

@@ -2,7 +2,7 @@
 
 use crate::{
     permissions::{asked, kill, lines},
-    stage::{CREATE, SELF_SIGNED, alone, until, wait_until_in_force},
+    stage::{CREATE, SELF_SIGNED, in_company, until, wait_until_in_force},
 };
 use ironward_e2e::{
     control_plane::{ControlPlane, Options},
@@ -60,7 +60,7 @@ fn create(release: &Release<'_>, round: usize) -> String {
 
 #[test]
 fn hosts_are_kept_with_what_the_chart_permits() {
-    let _alone = alone();
+    let _company = in_company();
     let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
     let release = Release::install(&plane, &VALUES).unwrap();
     let kubectl = plane.kubectl().in_namespace("default");

@@ -18,7 +18,7 @@ fn a_live_iso_is_booted_and_a_step_of_ones_own_is_taken() -> Result<()> {
     let (api, machine) = (stage.ironic.api(), stage.ironic.take_machine()?);
     let name = machine.name.as_str();
     stage.create_secret(machine, &machine.credentials.password)?;
-    stage.create_host_with(machine, json!({"automatedCleaningMode": "disabled"}))?;
+    stage.create_host_with(machine, &json!({"automatedCleaningMode": "disabled"}))?;
     let host = stage.until_state(name, "available")?;
     let id = host["status"]["provisioning"]["ID"].as_str().unwrap_or_default().to_owned();
 
@@ -64,7 +64,7 @@ fn volumes_are_built_once_and_anew_when_they_are_changed() -> Result<()> {
     let mirror = json!({"softwareRAIDVolumes": [{"level": "1"}]});
     stage.create_secret(machine, &machine.credentials.password)?;
     stage
-        .create_host_with(machine, json!({"automatedCleaningMode": "disabled", "raid": mirror}))?;
+        .create_host_with(machine, &json!({"automatedCleaningMode": "disabled", "raid": mirror}))?;
     let host = stage.until_state(name, "available")?;
     let id = host["status"]["provisioning"]["ID"].as_str().unwrap_or_default().to_owned();
     ensure!(host["status"]["provisioning"]["raid"]["softwareRAIDVolumes"][0]["level"] == "1");
@@ -100,7 +100,7 @@ fn hardware_is_inspected_again_when_somebody_wants_that() -> Result<()> {
     let machine = stage.ironic.take_machine()?;
     let name = machine.name.as_str();
     stage.create_secret(machine, &machine.credentials.password)?;
-    stage.create_host_with(machine, json!({"automatedCleaningMode": "disabled"}))?;
+    stage.create_host_with(machine, &json!({"automatedCleaningMode": "disabled"}))?;
     stage.until_state(name, "available")?;
     let boots = machine.past()?.boots;
     ensure!(boots == 1, "{:?}", machine.past()?);

@@ -26,13 +26,12 @@ const LOOK: Duration = Duration::from_millis(200);
 /// What is asked of Ironic, in words that are the same each time it is.
 fn step(method: &str, path: &str, body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let what = match &body {
+    let what = if let Some(changes) = body.as_array() {
         // A JSON patch: which fields.
-        Value::Array(changes) => {
-            let paths: BTreeSet<_> = changes.iter().map(|it| it["path"].to_string()).collect();
-            format!("{paths:?}")
-        }
-        other => other["target"].to_string(),
+        let paths: BTreeSet<_> = changes.iter().map(|it| it["path"].to_string()).collect();
+        format!("{paths:?}")
+    } else {
+        body["target"].to_string()
     };
     let path: Vec<_> =
         path.split('/').map(|part| if part.len() == 36 { "ID" } else { part }).collect();
@@ -53,12 +52,12 @@ fn haunt(stage: &Stage, gate: &Gate, killed: &Killed, is_over: &AtomicBool) -> R
             seen.lock().unwrap_or_else(PoisonError::into_inner).insert(step)
         })
     };
-    let mut held = hold();
+    let mut request = hold();
     while !is_over.load(Ordering::Relaxed) {
-        if held.wait(LOOK).is_ok() {
+        if request.wait(LOOK).is_ok() {
             stage.kill()?;
             // Before it can do anything again.
-            held = hold();
+            request = hold();
             stage.start_again()?;
         }
     }

@@ -100,11 +100,11 @@ impl Stage {
     }
 
     pub fn create_host(&self, machine: &Machine) -> Result<()> {
-        self.create_host_with(machine, json!({}))
+        self.create_host_with(machine, &json!({}))
     }
 
     /// With more in its spec.
-    pub fn create_host_with(&self, machine: &Machine, spec: Value) -> Result<()> {
+    pub fn create_host_with(&self, machine: &Machine, spec: &Value) -> Result<()> {
         let mut host = json!({
             "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
             "metadata": {"name": machine.name},

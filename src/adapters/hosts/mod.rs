@@ -68,9 +68,19 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps hosts for as long as it runs.
+    /// Keeps hosts for as long as it runs, and nobody else does.
     pub async fn keep(self) {
-        other_operator::wait_until_gone(&self.client).await;
+        loop {
+            other_operator::wait_until_gone(&self.client).await;
+            // What is broken off is gone on with by whoever comes next, as after a crash.
+            tokio::select! {
+                () = self.clone().work() => {}
+                () = other_operator::wait_until_there(&self.client) => {}
+            }
+        }
+    }
+
+    async fn work(self) {
         let hosts: Api<Followed> = Api::all_with(self.client.clone(), &resource());
         let secrets: Api<Secret> = Api::all(self.client.clone());
         let (label, value) = SECRET_LABEL;

@@ -21,12 +21,26 @@ pub(super) async fn wait_until_gone(client: &Client) {
                 holder,
                 "hosts are left alone: baremetal-operator works on them; remove it, or leave `host` out of --controllers"
             ),
-            Err(error) => {
-                tracing::warn!(%error, "cannot find out whether baremetal-operator works on the hosts");
-            }
+            Err(error) => doubt(&error),
         }
         tokio::time::sleep(EVERY).await;
     }
+}
+
+/// Waits until it holds its Lease: somebody may install it at any time.
+pub(super) async fn wait_until_there(client: &Client) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        match holder(client).await {
+            Ok(None) => {}
+            Ok(Some(_)) => return,
+            Err(error) => doubt(&error),
+        }
+    }
+}
+
+fn doubt(error: &kube::Error) {
+    tracing::warn!(%error, "cannot find out whether baremetal-operator works on the hosts");
 }
 
 async fn holder(client: &Client) -> kube::Result<Option<String>> {

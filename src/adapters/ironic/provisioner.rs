@@ -57,7 +57,17 @@ impl Try {
         let restart = match operation {
             Operation::Inspect { restart, .. } => *restart,
             Operation::Provision(provision) => provision.restart,
-            _ => false,
+            Operation::Register { .. }
+            | Operation::Import
+            | Operation::Prepare { .. }
+            | Operation::Adopt { .. }
+            | Operation::Deprovision { .. }
+            | Operation::Observe
+            | Operation::PowerOn { .. }
+            | Operation::PowerOff { .. }
+            | Operation::Reboot { .. }
+            | Operation::Delete
+            | Operation::Detach { .. } => false,
         };
         Self { operation: discriminant(operation), restart }
     }
