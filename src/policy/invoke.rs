@@ -13,7 +13,7 @@ use super::{
     engine::{Decisions, Expression, Inputs, Scope, Stop},
     facts::{Facts, Lookup, Question},
     json_patch::{self, Failure},
-    merge::{self, Schemas},
+    merge::{self, KindSchema, Schemas},
     plan::Invocation,
     request::{Request, namespace_variable},
     verdict::Reason,
@@ -31,6 +31,8 @@ pub(crate) enum Fault {
 /// An invocation on the object as it is now.
 pub(crate) struct Invoked<'a> {
     pub schemas: &'a Schemas,
+    /// Of the request's kind.
+    pub schema: Option<&'a KindSchema>,
     pub facts: &'a dyn Facts,
     pub invocation: &'a Invocation<'a>,
     pub request: Request<'a>,
@@ -46,16 +48,26 @@ pub(crate) struct RequestVariables {
     for_mutations: OnceCell<Value>,
 }
 
+impl RequestVariables {
+    fn for_conditions(&self, request: &Request<'_>) -> &Value {
+        self.for_conditions.get_or_init(|| request.variable(request.request_resource))
+    }
+
+    fn for_mutations(&self, request: &Request<'_>) -> &Value {
+        if request.resource == request.request_resource {
+            return self.for_conditions(request);
+        }
+        self.for_mutations.get_or_init(|| request.variable(request.resource))
+    }
+}
+
 impl Invoked<'_> {
     pub(crate) fn conditions(&self, memo: &Memo) -> Result<Conditions, Question> {
         let policy = &self.invocation.policy.policy;
         let decisions = Decisions { facts: self.facts, request: &self.request };
-        let shown = || self.request.variable(self.request.request_resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: policy
-                .wants_request
-                .then(|| self.variables.for_conditions.get_or_init(shown)),
+            variable: policy.wants_request.then(|| self.variables.for_conditions(&self.request)),
             params: self.invocation.param.as_deref(),
             namespace: None,
             authorizer: Some(&decisions),
@@ -69,8 +81,7 @@ impl Invoked<'_> {
         mutation: &Mutation,
         object: &'o Value,
     ) -> Result<Cow<'o, Value>, Fault> {
-        let kind = self.request.kind;
-        let schema = self.schemas.kind(kind.group, kind.version, kind.name);
+        let schema = self.schema;
         let mut changed = match mutation {
             Mutation::Apply(expression) => {
                 if schema.is_none() && !self.request.is_for_scale() {
@@ -113,10 +124,9 @@ impl Invoked<'_> {
         let policy = &self.invocation.policy.policy;
         let namespace = self.namespace(expression)?;
         let decisions = Decisions { facts: self.facts, request: &self.request };
-        let shown = || self.request.variable(self.request.resource);
         let inputs = Inputs {
             request: &self.request,
-            variable: policy.wants_request.then(|| self.variables.for_mutations.get_or_init(shown)),
+            variable: policy.wants_request.then(|| self.variables.for_mutations(&self.request)),
             params: self.invocation.param.as_deref(),
             namespace: namespace.as_ref(),
             authorizer: Some(&decisions),

@@ -1,7 +1,7 @@
 //! Mutating policies on a request: each policy, binding and param sees the object as the one before
 //! left it; then, once, those that asked for it are invoked again.
 
-use std::{borrow::Cow, collections::HashSet, rc::Rc};
+use std::{borrow::Cow, rc::Rc};
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{
     convert,
     facts::{Facts, Question},
     invoke::{Fault, Invoked, RequestVariables},
-    merge::Schemas,
+    merge::{KindSchema, Schemas},
     patch,
     plan::{Key, Plan},
     request::{Operation, Request},
@@ -98,7 +98,9 @@ pub(crate) fn mutate(
         return Ok(Mutated::default());
     }
     let variables = RequestVariables::default();
-    let context = Context { policies, schemas, facts, variables: &variables };
+    let kind = request.kind;
+    let schema = schemas.kind(kind.group, kind.version, kind.name);
+    let context = Context { policies, schemas, schema, facts, variables: &variables };
     let mut reinvocation = Reinvocation::default();
     let first = context.pass(request, &mut reinvocation, false)?;
     if !first.is_carried_out || !first.denials.is_empty() {
@@ -109,9 +111,20 @@ pub(crate) fn mutate(
     let Some(mut object) = second.object.or(first.object) else {
         return Ok(Mutated { object: None, denials: second.denials });
     };
-    settle(request.object, &mut object);
+    if has_double(&object) {
+        settle(request.object, &mut object);
+    }
     let is_changed = request.object != Some(&object);
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
+}
+
+fn has_double(value: &Value) -> bool {
+    match value {
+        Value::Object(entries) => entries.values().any(has_double),
+        Value::Array(items) => items.iter().any(has_double),
+        Value::Number(number) => number.is_f64(),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 /// A whole double is written as an integer, as Go writes it; what was not changed stays as it was.
@@ -142,13 +155,13 @@ fn settle(before: Option<&Value>, after: &mut Value) {
 /// Which invocations are to be made again: those that asked for it and came before a change.
 #[derive(Default)]
 struct Reinvocation {
-    invoked: HashSet<Key>,
-    due: HashSet<Key>,
+    invoked: Vec<Key>,
+    due: Vec<Key>,
 }
 
 impl Reinvocation {
     fn changed(&mut self) {
-        self.due.extend(self.invoked.drain());
+        self.due.append(&mut self.invoked);
     }
 }
 
@@ -165,6 +178,7 @@ struct Passed {
 struct Context<'a> {
     policies: &'a [&'a MutatingPolicy],
     schemas: &'a Schemas,
+    schema: Option<&'a KindSchema>,
     facts: &'a dyn Facts,
     variables: &'a RequestVariables,
 }
@@ -176,7 +190,7 @@ impl Context<'_> {
         reinvocation: &mut Reinvocation,
         is_again: bool,
     ) -> Result<Passed, Vec<Question>> {
-        let Self { policies, schemas, facts, variables } = *self;
+        let Self { policies, schemas, schema, facts, variables } = *self;
         let mut plan = Plan { request, facts, denials: Vec::new(), questions: Vec::new() };
         let invocations: Vec<_> =
             policies.iter().flat_map(|policy| plan.invocations(policy)).collect();
@@ -192,7 +206,7 @@ impl Context<'_> {
         for invocation in &invocations {
             let before = current.clone();
             let seen = before.as_deref().map_or(*request, |object| request.with_object(object));
-            let invoked = Invoked { schemas, facts, invocation, request: seen, variables };
+            let invoked = Invoked { schemas, schema, facts, invocation, request: seen, variables };
             match invoked.conditions(&conditions).map_err(|question| vec![question])? {
                 Conditions::Met => {}
                 Conditions::NotMet => continue,
@@ -207,7 +221,7 @@ impl Context<'_> {
             for mutation in &invocation.policy.mutations {
                 let Some(object) = current.as_deref().or(request.object) else { continue };
                 let request = request.with_object(object);
-                let invoked = Invoked { schemas, facts, invocation, request, variables };
+                let invoked = Invoked { schemas, schema, facts, invocation, request, variables };
                 let changed = match invoked.mutation(mutation, object) {
                     Ok(Cow::Borrowed(_)) => None,
                     Ok(Cow::Owned(changed)) => Some(Rc::new(changed)),
@@ -237,7 +251,7 @@ impl Context<'_> {
                 reinvocation.changed();
             }
             if invocation.policy.reinvoked {
-                reinvocation.invoked.insert(invocation.key());
+                reinvocation.invoked.push(invocation.key());
             }
         }
         // Whatever was carried out counts as a change in the end.

@@ -1,7 +1,7 @@
 //! The change of an object as an RFC 6902 patch. Only what differs is walked with a path in hand: of an object that is
 //! defaulted, that is a field or two.
 
-use json_patch::{Patch, PatchOperation, diff, jsonptr::PointerBuf};
+use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, diff, jsonptr::PointerBuf};
 use serde_json::Value;
 
 /// What makes one object the other.
@@ -12,17 +12,24 @@ pub(crate) fn between(before: &Value, after: &Value) -> Patch {
 }
 
 fn collect(at: &PointerBuf, before: &Value, after: &Value, patch: &mut Patch) {
-    if let (Value::Object(before), Value::Object(after)) = (before, after)
-        && before.keys().eq(after.keys())
-    {
-        for ((key, before), after) in before.iter().zip(after.values()) {
-            if before != after {
-                collect(&at.with_trailing_token(key), before, after, patch);
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        let operations = diff(before, after).0.into_iter();
+        return patch.0.extend(operations.map(|operation| moved(at, operation)));
+    };
+    for (key, is) in after {
+        match before.get(key) {
+            Some(was) if was == is => {}
+            Some(was) => collect(&at.with_trailing_token(key), was, is, patch),
+            None => {
+                let new = AddOperation { path: at.with_trailing_token(key), value: is.clone() };
+                patch.0.push(PatchOperation::Add(new));
             }
         }
-        return;
     }
-    patch.0.extend(diff(before, after).0.into_iter().map(|operation| moved(at, operation)));
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        let gone = RemoveOperation { path: at.with_trailing_token(key) };
+        patch.0.push(PatchOperation::Remove(gone));
+    }
 }
 
 fn moved(at: &PointerBuf, mut operation: PatchOperation) -> PatchOperation {

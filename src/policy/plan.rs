@@ -1,7 +1,7 @@
 //! Which mutating policies are invoked on a request, with which bindings and params: decided before any
 //! of them changes the object.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ptr};
 
 use serde_json::Value;
 
@@ -40,8 +40,8 @@ const NATIVE: [&str; 21] = [
     "storage.k8s.io",
 ];
 
-/// A policy, a binding, and the name and namespace of a param.
-pub(crate) type Key = (String, String, Option<(String, String)>);
+/// A policy and a binding, by where they are, and the name and namespace of a param.
+pub(crate) type Key = (usize, usize, Option<(String, String)>);
 
 /// One policy, one binding, one param.
 pub(crate) struct Invocation<'a> {
@@ -57,7 +57,7 @@ impl Invocation<'_> {
             value.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let param = self.param.as_deref().map(|param| (of(param, "name"), of(param, "namespace")));
-        (self.policy.policy.name.clone(), self.binding.name.clone(), param)
+        (ptr::from_ref(self.policy).addr(), ptr::from_ref(self.binding).addr(), param)
     }
 }
 

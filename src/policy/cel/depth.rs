@@ -12,6 +12,17 @@ pub(crate) fn is_too_deep(value: &Value<'_>) -> bool {
     Known::default().depth(value, DEEPEST).is_none()
 }
 
+/// Whether it holds nothing that was made while evaluating.
+fn is_flat(value: &Value<'_>) -> bool {
+    !matches!(
+        value,
+        Value::List(List::Owned(_) | List::Concat(_) | List::Growing(_))
+            | Value::Map(Map::Owned(_))
+            | Value::Optional(Some(_))
+            | Value::Object(_)
+    )
+}
+
 /// The depths of what was seen already, by address: what is shared is walked once, or the way would double with
 /// each level of `[v, v]`.
 #[derive(Default)]
@@ -37,6 +48,8 @@ impl Known {
                     known.deepest(entries.list.iter().flat_map(|(key, value)| [key, value]), left)
                 })
             }
+            // Most are; there is nothing to walk twice.
+            Value::Optional(Some(inner)) if is_flat(inner) => left.checked_sub(1).map(|_| 1),
             Value::Optional(Some(inner)) => {
                 let address = Arc::as_ptr(inner).addr();
                 self.once(address, left, |known, left| known.depth(inner, left))

@@ -29,7 +29,7 @@ pub(crate) fn lower(
     environment: &Environment,
 ) -> Result<Plan, String> {
     let mut lowering =
-        Lowering { checked, environment, scopes: Vec::new(), slots: 0, uses: HashSet::new() };
+        Lowering { checked, environment, scopes: Vec::new(), slots: 0, uses: Vec::new() };
     let result = checked.types[root.id].clone().unwrap_or(Type::Dyn);
     let root = lowering.node(root)?;
     Ok(Plan { root, slots: lowering.slots, result, uses: lowering.uses })
@@ -40,7 +40,7 @@ struct Lowering<'a> {
     environment: &'a Environment,
     scopes: Vec<(Arc<str>, usize)>,
     slots: usize,
-    uses: HashSet<Global>,
+    uses: Vec<Global>,
 }
 
 type Lowered = Result<Node, String>;
@@ -131,7 +131,9 @@ impl Lowering<'_> {
                 } else {
                     let global = Global::named(name);
                     let global = global.ok_or_else(|| format!("unknown variable {name}"))?;
-                    self.uses.insert(global);
+                    if !self.uses.contains(&global) {
+                        self.uses.push(global);
+                    }
                     Base::Global(global)
                 }
             }

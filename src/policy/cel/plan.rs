@@ -296,5 +296,5 @@ pub(crate) struct Plan {
     pub slots: usize,
     pub result: Type,
     /// The variables that are named.
-    pub uses: HashSet<Global>,
+    pub uses: Vec<Global>,
 }
