@@ -17,7 +17,10 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+};
 
 /// Measures admission over TLS.
 #[derive(Debug, Parser)]
@@ -143,22 +146,16 @@ where
 {
     // More than this in flight is a server that cannot keep up; what waits here still counts as waiting.
     let in_flight = Arc::new(Semaphore::new(4096));
-    let start = Instant::now();
+    let mut due = paced(rate, span);
     let mut questions = JoinSet::new();
     let mut latencies = Latencies::default();
-    let (mut sent, pause) = (0_u32, Duration::from_secs(1) / rate);
-    while start.elapsed() < span {
-        while start.elapsed() >= pause * sent {
-            let (ask, in_flight) = (ask.clone(), Arc::clone(&in_flight));
-            let (number, was_due) = (sent as usize, start + pause * sent);
-            questions.spawn(async move {
-                let _permit = in_flight.acquire_owned().await?;
-                ask(number).await?;
-                anyhow::Ok(was_due.elapsed())
-            });
-            sent += 1;
-        }
-        tokio::time::sleep(Duration::from_micros(500)).await;
+    while let Some((number, was_due)) = due.recv().await {
+        let (ask, in_flight) = (ask.clone(), Arc::clone(&in_flight));
+        questions.spawn(async move {
+            let _permit = in_flight.acquire_owned().await?;
+            ask(number).await?;
+            anyhow::Ok(was_due.elapsed())
+        });
         while let Some(answered) = questions.try_join_next() {
             latencies.add(answered.context("a question ended")??);
         }
@@ -167,4 +164,21 @@ where
         latencies.add(answered.context("a question ended")??);
     }
     Ok(latencies)
+}
+
+/// Which question is due, and since when. From a thread of its own: tokio's timers tick once a millisecond, and
+/// questions that come several at once wait for each other.
+fn paced(rate: u32, span: Duration) -> mpsc::UnboundedReceiver<(usize, Instant)> {
+    let (due, questions) = mpsc::unbounded_channel();
+    let (start, pause) = (Instant::now(), Duration::from_secs(1) / rate);
+    std::thread::spawn(move || {
+        for number in 0.. {
+            let at = start + pause * number;
+            std::thread::sleep(at.saturating_duration_since(Instant::now()));
+            if at >= start + span || due.send((number as usize, at)).is_err() {
+                return;
+            }
+        }
+    });
+    questions
 }
