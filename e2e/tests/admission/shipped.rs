@@ -16,10 +16,11 @@ use ironward_e2e::judge::{
 };
 use ironward_e2e::{cluster, metal3};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, time::Duration};
 
 const POLICIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies");
 const OURSELVES: &str = "system:serviceaccount:ironward-system:ironward";
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What became of the cases of one policy file.
 #[derive(Default)]
@@ -132,7 +133,7 @@ struct Said {
 
 impl Put<'_> {
     async fn tally(&self, tally: &mut Tally, file: &str) {
-        let said = match self.said().await {
+        let said = match self.said_in_the_end().await {
             Ok(said) => said,
             Err(reason) => {
                 tally.before_us += 1;
@@ -160,7 +161,20 @@ impl Put<'_> {
         }
     }
 
-    async fn said(&self) -> Result<Said, String> {
+    /// What is around an object is heard of a moment after it is stored: what is said too early is asked again.
+    async fn said_in_the_end(&self) -> Result<Said, String> {
+        let mut pause = Duration::ZERO;
+        loop {
+            let said = self.said(pause).await?;
+            let is_heard = self.case.surroundings.objects.is_empty() || pause > PATIENCE;
+            if is_heard || said.before_us.is_some() || self.differences(&said).is_empty() {
+                return Ok(said);
+            }
+            pause = (pause * 2).max(Duration::from_millis(250));
+        }
+    }
+
+    async fn said(&self, pause: Duration) -> Result<Said, String> {
         let attempt = &self.case.attempt;
         let around = self.case.surroundings.objects.iter().filter(|it| it["kind"] != "Namespace");
         let around: Vec<_> = around.map(completed).collect();
@@ -178,6 +192,7 @@ impl Put<'_> {
             let object = placed(object);
             self.as_ourselves(&Method::POST, &collection(&object)?, &object).await?;
         }
+        tokio::time::sleep(pause).await;
         let stored = match &attempt.old_object {
             Some(old) => Some(self.store(&completed(old)).await?),
             None => None,
