@@ -1,12 +1,10 @@
 //! Many hosts at once: put on a cluster, and counted by their states.
 
-use crate::{control_plane::ControlPlane, ironward::Ironward};
-use anyhow::{Context, Result, anyhow};
+use crate::{at_once::at_once, control_plane::ControlPlane, ironward::Ironward};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, thread};
+use std::collections::BTreeMap;
 
-/// More buy nothing on two cores.
-const AT_ONCE: usize = 4;
 /// Objects that one kubectl is given.
 const PORTION: usize = 250;
 
@@ -58,22 +56,11 @@ impl Member {
 /// Creates hosts and their Secrets. What is the same for all is in `spec`.
 pub fn create(plane: &ControlPlane, members: &[Member], spec: &Value) -> Result<()> {
     let portions: Vec<_> = members.chunks(PORTION).collect();
-    thread::scope(|scope| {
-        let makers = (0..AT_ONCE).map(|first| {
-            let portions = &portions;
-            scope.spawn(move || -> Result<()> {
-                for portion in portions.iter().skip(first).step_by(AT_ONCE) {
-                    let objects = portion.iter().flat_map(|member| member.objects(spec));
-                    let items: Vec<_> = objects.collect();
-                    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-                    let kubectl = plane.kubectl().in_namespace("default");
-                    kubectl.expect_with_input(&["create", "--filename", "-"], &list.to_string())?;
-                }
-                Ok(())
-            })
-        });
-        let makers: Vec<_> = makers.collect();
-        makers.into_iter().try_for_each(|maker| maker.join().map_err(|_| anyhow!("a panic"))?)
+    at_once(&portions, |portion| {
+        let items: Vec<_> = portion.iter().flat_map(|member| member.objects(spec)).collect();
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        let kubectl = plane.kubectl().in_namespace("default");
+        kubectl.expect_with_input(&["create", "--filename", "-"], &list.to_string()).map(drop)
     })
 }
 

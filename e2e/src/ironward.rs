@@ -6,7 +6,13 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use std::{path::PathBuf, process::Command, sync::OnceLock, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    process::Command,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -75,10 +81,7 @@ impl Ironward {
         let [probes, webhook] = ports::free()?.map(|port: u16| format!("127.0.0.1:{port}"));
         let (certificate, authority) = plane.serving_certificate("ironward")?;
         let url = options.url.clone().unwrap_or_else(|| format!("https://{webhook}"));
-        let program = match &options.profile {
-            Some(profile) => build(profile)?,
-            None => binary()?,
-        };
+        let program = binary_of(options.profile.as_deref().unwrap_or("dev"))?;
         let mut command = Command::new(program);
         command
             .args(["run", "--probe-address", &probes])
@@ -132,16 +135,24 @@ impl Ironward {
 
 /// The program, built now if this checkout has changed since.
 pub fn binary() -> Result<PathBuf> {
-    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build("dev").map_err(|error| format!("{error:#}")));
-    built.clone().map_err(anyhow::Error::msg)
+    binary_of("dev")
 }
 
 /// The program as fast as it is in an image, for tests under load.
 pub fn optimised_binary() -> Result<PathBuf> {
-    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build("fast").map_err(|error| format!("{error:#}")));
-    built.clone().map_err(anyhow::Error::msg)
+    binary_of("fast")
+}
+
+/// Cargo is asked once for each of its profiles: what starts often does not ask every time.
+fn binary_of(profile: &str) -> Result<PathBuf> {
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut known = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(program) = known.get(profile) {
+        return Ok(program.clone());
+    }
+    let program = built(cargo("build", profile))?;
+    known.insert(profile.to_owned(), program.clone());
+    Ok(program)
 }
 
 /// The program that an image holds: linked to nothing. Only the last step differs from how the one above is built, so that
@@ -150,10 +161,6 @@ pub fn static_binary() -> Result<PathBuf> {
     let mut command = cargo("rustc", "dev");
     command.args(["--", "-C", "target-feature=+crt-static"]);
     built(command)
-}
-
-fn build(profile: &str) -> Result<PathBuf> {
-    built(cargo("build", profile))
 }
 
 fn cargo(command: &str, profile: &str) -> Command {

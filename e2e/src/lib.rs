@@ -5,6 +5,7 @@
 //! gone when it ends, however it ends.
 
 pub mod alone;
+pub mod at_once;
 pub mod balancer;
 pub mod cache;
 pub mod cel_fuzz;

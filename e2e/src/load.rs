@@ -9,7 +9,7 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 use serde_json::{Value, json};
-use std::{fmt::Write as _, fs, time::Duration};
+use std::{fs, time::Duration};
 
 const HOST: &str = include_str!("../../tests/cel/baremetalhost.json");
 
@@ -77,25 +77,6 @@ pub async fn ask(client: &Client, url: &str, body: Vec<u8>) -> Result<()> {
     if !status.is_success() || text.is_empty() {
         bail!("{status}: {}", String::from_utf8_lossy(&text));
     }
-    Ok(())
-}
-
-/// Creates hosts that differ in what must differ.
-pub fn create_hosts(plane: &ControlPlane, number: usize) -> Result<()> {
-    let mut hosts = String::new();
-    for index in 0..number {
-        write!(
-            hosts,
-            "---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: host-{index}}}\nspec:\n  \
-             online: true\n  bootMACAddress: 02:00:00:00:{:02x}:{:02x}\n  bmc: {{address: 'redfish://10.0.{}.{}/redfish/v1/Systems/1', \
-             credentialsName: host-{index}-bmc}}\n",
-            index / 256 % 256,
-            index % 256,
-            index / 250,
-            index % 250 + 1,
-        )?;
-    }
-    plane.kubectl().expect_with_input(&["create", "--filename", "-"], &hosts)?;
     Ok(())
 }
 

@@ -9,10 +9,12 @@ use clap::Parser;
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
+    fleet::{self, Member},
     ironward::{Ironward, Options},
     load::{self, Latencies, Process, number, reviews},
     progress::{Progress, say},
 };
+use serde_json::json;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -50,7 +52,8 @@ fn main() -> Result<()> {
     let ironward = Ironward::start_with(&plane, &options)?;
     ironward.wait_until_ready()?;
     let progress = Progress::start(&format!("creating {} hosts", arguments.hosts));
-    load::create_hosts(&plane, arguments.hosts)?;
+    let members: Vec<_> = (0..arguments.hosts).map(Member::imaginary).collect();
+    fleet::create(&plane, &members, &json!({"online": true}))?;
     progress.done();
     let server = Process::of(ironward.process.id());
     server.pin_to_core(0)?;

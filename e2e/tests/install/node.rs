@@ -1,6 +1,6 @@
 //! The image as pods of a real node: what `helm install` installs runs, and answers by its Service.
 
-use crate::stage::{self, CREATE, SELF_SIGNED, StopOnDrop, alone, until};
+use crate::stage::{self, CREATE, OWN_POLICY, SELF_SIGNED, StopOnDrop, alone, until};
 use ironward_e2e::{
     cert_manager::CertManager,
     node::{Node, with_node},
@@ -26,22 +26,6 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: Metal3MachineTemplate
 metadata: {name: workers, namespace: default}
 spec: {template: {spec: {image: {url: 'https://images.example.com/a.raw', checksum: 'https://images.example.com/a.sha256', checksumType: sha256, diskFormat: raw}}}}
-";
-
-/// A user's policy, in a ConfigMap of theirs.
-const POLICY: &str = "\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: own}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [metal3.io], apiVersions: [v1alpha1], operations: [CREATE], resources: [baremetalhosts]}]
-  validations: [{expression: \"object.metadata.name != 'forbidden'\", message: that name is taken by nobody}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: own}
-spec: {policyName: own, validationActions: [Deny]}
 ";
 
 #[test]
@@ -79,7 +63,7 @@ fn with_cert_manager(node: &Node<'_>) {
 
     let pods = pods(&release);
     assert_eq!(pods.len(), 2, "{pods:?}");
-    kubectl.expect_with_input(&["apply", "--filename", "-"], &policies(POLICY)).unwrap();
+    kubectl.expect_with_input(&["apply", "--filename", "-"], &policies(OWN_POLICY)).unwrap();
     until(
         "the user's policy is in force",
         || dry_run(&release, "forbidden"),

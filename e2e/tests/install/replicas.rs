@@ -1,7 +1,7 @@
 //! Three replicas under load: they come and go, and nobody who asks the API server notices.
 
 use crate::stage::{
-    PATIENCE, SELF_SIGNED, StopOnDrop, alone, beside_metal3, until, wait_until_in_force,
+    OWN_POLICY, PATIENCE, SELF_SIGNED, StopOnDrop, alone, beside_metal3, until, wait_until_in_force,
 };
 use ironward_e2e::{
     balancer::Balancer,
@@ -35,22 +35,6 @@ const PACE: Duration = Duration::from_millis(5);
 const AT_ONCE: usize = 8;
 /// What a kubelet gives a replica that is to stop, until all nodes know of it: `drainSeconds`.
 const DRAIN: Duration = Duration::from_secs(2);
-
-/// A policy that says nothing of the hosts here.
-const POLICY: &str = "\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: own}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [metal3.io], apiVersions: [v1alpha1], operations: [CREATE], resources: [baremetalhosts]}]
-  validations: [{expression: \"object.metadata.name != 'forbidden'\"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: own}
-spec: {policyName: own, validationActions: [Deny]}
-";
 
 /// What became of the requests.
 #[derive(Default)]
@@ -190,7 +174,7 @@ fn no_admission_fails_while_replicas_come_and_go() {
                 eprintln!("lease after an orderly stop: {:?}", hand_over(&release, &leads));
             }
         }
-        fs::write(policies.join("own.yaml"), POLICY).unwrap();
+        fs::write(policies.join("own.yaml"), OWN_POLICY).unwrap();
         for replica in &replicas {
             until(
                 "the policy is in force",

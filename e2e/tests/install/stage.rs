@@ -18,6 +18,22 @@ pub use ironward_e2e::alone::{alone, in_company};
 pub const PATIENCE: Duration = Duration::from_mins(2);
 pub const CREATE: [&str; 3] = ["create", "--filename", "-"];
 
+/// A user's policy, which says nothing of hosts but those of one name.
+pub const OWN_POLICY: &str = "\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: own}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [metal3.io], apiVersions: [v1alpha1], operations: [CREATE], resources: [baremetalhosts]}]
+  validations: [{expression: \"object.metadata.name != 'forbidden'\", message: that name is taken by nobody}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: own}
+spec: {policyName: own, validationActions: [Deny]}
+";
+
 /// What no other release has: nothing outside of the chart is needed.
 pub const SELF_SIGNED: &str = "certificate.mode=self-signed";
 

@@ -1,17 +1,13 @@
 //! What a thousand nodes cost.
 
-use std::thread;
-
-use anyhow::{Result, anyhow, ensure};
-use ironward_e2e::ironic::Settings;
+use anyhow::{Result, ensure};
+use ironward_e2e::{at_once::at_once, ironic::Settings};
 use serde_json::json;
 
 use super::stage::Stage;
 
 /// One more than Ironic gives in one answer.
 const NODES: usize = 1001;
-/// More buy nothing: Ironic is one process.
-const THREADS: usize = 4;
 
 #[test]
 fn a_thousand_nodes_at_rest_cost_three_requests_a_tick_at_most() -> Result<()> {
@@ -19,18 +15,9 @@ fn a_thousand_nodes_at_rest_cost_three_requests_a_tick_at_most() -> Result<()> {
         Settings { machines: 1, ramdisk: false, power_sync: None, ..Settings::default() };
     let stage = Stage::start(&settings)?;
     let api = stage.ironic.api();
-    thread::scope(|scope| {
-        let makers = (0..THREADS).map(|first| {
-            scope.spawn(move || -> Result<()> {
-                for number in (first..NODES).step_by(THREADS) {
-                    let name = format!("default~host-{number}");
-                    api.create_node(&json!({"name": name, "driver": "fake-hardware"}))?;
-                }
-                Ok(())
-            })
-        });
-        let makers: Vec<_> = makers.collect();
-        makers.into_iter().try_for_each(|maker| maker.join().map_err(|_| anyhow!("a panic"))?)
+    let names: Vec<_> = (0..NODES).map(|number| format!("default~host-{number}")).collect();
+    at_once(&names, |name| {
+        api.create_node(&json!({"name": name, "driver": "fake-hardware"})).map(drop)
     })?;
     let side = &stage.side;
     // The first read after new nodes came also reads ports.
