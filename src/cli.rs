@@ -1,8 +1,10 @@
 //! The command line: flags and their environment become settings, and nothing else happens here.
 
 pub mod audit;
+pub mod completions;
 pub mod controllers;
 pub mod crds;
+pub mod fleet;
 pub mod ironic;
 pub mod policy;
 pub mod verify;
@@ -30,11 +32,23 @@ pub enum Command {
     Audit(audit::Args),
     /// Ask a running Ironward something as the API server does, by what it registered.
     Verify(verify::Args),
+    /// Show all hosts by state, and those that need somebody, with the reason and the next step.
+    Fleet(fleet::overview::Args),
+    /// Have one machine remediated now: its host is switched off and on, and if that does not help, the machine is replaced.
+    Remediate(fleet::remediate::Args),
+    /// Print what happened to hosts: remediations with cause and outcome, and when they were taken out of use.
+    History(fleet::history::Args),
+    /// Take a host out of use: no machine takes it any more.
+    Cordon(fleet::cordon::Args),
+    /// Take a host back into use.
+    Uncordon(fleet::cordon::UncordonArgs),
     /// Print the kinds that Ironward works with, as CustomResourceDefinitions.
     Crds(crds::Args),
     /// Work with policies: list, check, test, evaluate and export them. No cluster is asked.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Print what makes a shell complete the commands.
+    Completions(completions::Args),
 }
 
 /// How to run.

@@ -12,6 +12,7 @@
 //! | [`admission`] | what the API server asks, and what it is answered | no |
 //! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
+//! | [`fleet`] | hosts at a glance: how many, and what is wrong with which | no |
 //! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
 //! | [`ironic`] | what Ironic is asked, and what its answers mean | no |
 //! | [`adapters`] | one outside thing per file | yes |
@@ -27,6 +28,7 @@ pub mod certificates;
 pub mod cli;
 pub mod controllers;
 pub mod domain;
+pub mod fleet;
 pub mod ironic;
 pub mod policy;
 pub mod run;

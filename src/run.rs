@@ -1,7 +1,13 @@
 //! The only wiring: builds the adapters, starts the tasks, waits, and stops in order.
 
 mod admission;
+mod autoscale;
+mod discovery;
 mod hosts;
+mod ironic;
+mod machines;
+mod metadata;
+mod remediation;
 
 use crate::{
     adapters::{
@@ -16,11 +22,17 @@ use crate::{
 use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
 use std::{io, pin::Pin, process::ExitCode, sync::Arc};
-use tokio::sync::watch;
+use tokio::{
+    runtime::{self, Runtime},
+    sync::watch,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The Lease of the replica that reconciles.
 const LEASE: &str = "ironward";
+
+/// A node may have a hundred cores. More threads than this would answer nobody sooner, and each holds memory.
+const MOST_THREADS: usize = 4;
 
 /// Runs the command that was asked for.
 #[must_use]
@@ -36,11 +48,22 @@ pub fn main(cli: Cli) -> ExitCode {
 
 fn perform(command: Command) -> Result<()> {
     match command {
-        Command::Run(settings) => serve(&settings),
+        Command::Run(settings) => {
+            runtime().context("could not start the threads to run on")?.block_on(serve(&settings))
+        }
         Command::Audit(arguments) => audit(&arguments),
         Command::Verify(arguments) => verify(&arguments),
+        Command::Fleet(arguments) => fleet(&arguments),
+        Command::Remediate(arguments) => remediate(&arguments),
+        Command::History(arguments) => history(&arguments),
+        Command::Cordon(arguments) => cordon(&arguments),
+        Command::Uncordon(arguments) => uncordon(&arguments),
         Command::Crds(arguments) => Ok(cli::crds::run(&arguments, io::stdout().lock())?),
         Command::Policy(command) => policy::run(&command),
+        Command::Completions(arguments) => {
+            cli::completions::run(&arguments, &mut io::stdout().lock());
+            Ok(())
+        }
     }
 }
 
@@ -76,7 +99,16 @@ impl Running {
 /// Whether this replica is the one that reconciles.
 struct Leading(watch::Receiver<bool>);
 
-#[tokio::main]
+/// Where there is one core, no thread has to wake another.
+fn runtime() -> io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut runtime = match cores {
+        1 => runtime::Builder::new_current_thread(),
+        _ => runtime::Builder::new_multi_thread(),
+    };
+    runtime.worker_threads(cores.min(MOST_THREADS)).enable_all().build()
+}
+
 async fn serve(settings: &Settings) -> Result<()> {
     // Both TLS stacks in the tree ask for the process-wide provider; a second caller keeps the first's.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -89,7 +121,13 @@ async fn serve(settings: &Settings) -> Result<()> {
     let mut stopped = std::pin::pin!(stop_signal());
     let mut registry = Registry::default();
     let metrics = Metrics::new(&mut registry);
-    let provisioning = hosts::provisioning(settings, &mut registry)?;
+    let reading = ironic::reading(settings, &mut registry)?;
+    let provisioning = hosts::provisioning(settings, &mut registry, reading.as_ref());
+    let discovering = discovery::metrics(settings, &mut registry);
+    let remediating = remediation::wanted(settings, &mut registry);
+    let machines = machines::metrics(settings, &mut registry);
+    let metadata = metadata::metrics(settings, &mut registry);
+    let autoscaling = autoscale::metrics(settings, &mut registry);
     let (readiness, are_kinds_there) = watch::channel(Readiness::starting());
     let (schemas, known_schemas) = watch::channel(Arc::default());
     let policies = Policies::load(settings.admission.policy_dir.clone())?;
@@ -115,8 +153,26 @@ async fn serve(settings: &Settings) -> Result<()> {
     let leading = (!is_alone).then(|| running.stand_for_election(settings));
     let occupants =
         source.is_some().then(|| admission::follow_stored(&running, in_force.clone(), stored));
+    if let (Some(reading), Some(leading)) = (&reading, &leading) {
+        ironic::keep_read(&running, leading, reading);
+        if let Some(metrics) = discovering {
+            discovery::keep(settings, &running, leading, reading, metrics);
+        }
+    }
     if let (Some(provisioning), Some(leading)) = (provisioning, &leading) {
         hosts::keep(settings, &running, leading, occupants.as_ref(), provisioning);
+    }
+    if let (Some(metrics), Some(leading)) = (remediating, &leading) {
+        remediation::keep(settings, &running, leading, metrics);
+    }
+    if let (Some(metrics), Some(leading)) = (machines, &leading) {
+        machines::keep(settings, &running, leading, metrics);
+    }
+    if let (Some(metrics), Some(leading)) = (metadata, &leading) {
+        metadata::keep(&running, leading, metrics);
+    }
+    if let (Some(metrics), Some(leading)) = (autoscaling, &leading) {
+        autoscale::keep(settings, &running, leading, metrics);
     }
     let mut has_stopped = false;
     if let (Some(source), Some(occupants), Some(leading)) = (source, occupants, leading) {
@@ -155,6 +211,36 @@ async fn verify(arguments: &cli::verify::Args) -> Result<()> {
 async fn audit(arguments: &cli::audit::Args) -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     cli::audit::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn remediate(arguments: &cli::fleet::remediate::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::fleet::remediate::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn fleet(arguments: &cli::fleet::overview::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::fleet::overview::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn history(arguments: &cli::fleet::history::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::fleet::history::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn cordon(arguments: &cli::fleet::cordon::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::fleet::cordon::cordon(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn uncordon(arguments: &cli::fleet::cordon::UncordonArgs) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::fleet::cordon::uncordon(arguments, io::stdout().lock()).await
 }
 
 fn boxed(

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 9] = [
+const LAYERS: [Layer; 10] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -73,6 +73,10 @@ const LAYERS: [Layer; 9] = [
             ("crate::admission", "certificates do not ask what they are for"),
             ("crate::adapters", "adapters use certificates, not the other way round"),
         ],
+    },
+    Layer {
+        folder: "src/fleet",
+        forbidden: &[("crate::adapters", "adapters use the overview, not the other way round")],
     },
     Layer {
         folder: "src/ironic",

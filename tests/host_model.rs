@@ -247,6 +247,238 @@ fn without_a_bmc_nothing_is_switched_and_a_reboot_is_refused_aloud() {
     assert_eq!(world.status().hardware.unwrap().hostname.as_deref(), Some("found"));
 }
 
+/// As discovery makes it.
+fn discovered(approval: &str) -> World {
+    let mut discovered = host();
+    discovered.spec.bmc = None;
+    discovered.spec.boot_mac_address = Some("52:54:00:00:00:01".into());
+    let status = r#"{"operationalStatus": "discovered", "errorMessage": "", "poweredOn": true,
+        "provisioning": {"state": "unmanaged", "ID": "node-0"},
+        "hardware": {"hostname": "reported", "nics": [{"mac": "52:54:00:00:00:02"}]}}"#;
+    discovered.status = None;
+    let annotations = [(annotations::STATUS, status), (annotations::APPROVAL, approval)];
+    let owned = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    discovered.metadata.annotations = Some(owned.into());
+    let mut world = World::with(discovered);
+    world.secret = BmcSecret::Unnamed;
+    world.node = Some(Node { is_inspected: true, ..Node::default() });
+    world
+}
+
+#[test]
+fn nothing_is_done_to_a_discovered_host_until_somebody_approves_it() {
+    let mut world = discovered("pending");
+    world.edit(|host| host.spec.image = Some(image("a")));
+    world.settle();
+    assert_eq!(world.state(), State::Unmanaged);
+    assert_eq!(world.status().hardware.unwrap().hostname.as_deref(), Some("reported"));
+    assert_eq!(
+        (world.log.as_slice(), world.node.as_ref().unwrap().is_manageable),
+        ([].as_slice(), false)
+    );
+    // With a BMC it is registered, and no further.
+    world.secret = world::good_secret();
+    world.edit(|it| it.spec.bmc = host().spec.bmc);
+    world.settle();
+    assert_eq!(world.state(), State::Preparing);
+    assert_eq!(world.status().operational_status, OperationalStatus::Discovered);
+    assert_eq!(world.count("written") + world.count("prepared"), 0, "{:?}", world.log);
+
+    annotate(&mut world, annotations::APPROVAL, annotations::APPROVED);
+    world.settle();
+    assert_eq!((world.state(), world.count("written")), (State::Provisioned, 1), "{:?}", world.log);
+    assert_eq!(
+        world.hardware_data.unwrap().hostname.as_deref(),
+        Some("reported"),
+        "nobody has looked again"
+    );
+}
+
+#[test]
+fn a_free_host_that_somebody_doubts_is_not_provisioned() {
+    let mut world = World::with(host());
+    world.settle();
+    annotate(&mut world, annotations::APPROVAL, "pending");
+    world.edit(|host| host.spec.image = Some(image("a")));
+    world.keep_trying(3);
+    assert_eq!(world.state(), State::Available);
+    assert!(world.status().error_message.contains("is not approved"), "{:?}", world.status());
+    world.edit(|host| {
+        host.metadata.annotations.as_mut().unwrap().remove(annotations::APPROVAL);
+    });
+    world.settle();
+    assert_eq!((world.state(), world.status().error_type), (State::Provisioned, None));
+}
+
+#[test]
+fn a_host_that_somebody_registered_by_hand_is_recognised() {
+    let mut world = discovered("approved");
+    world.edit(|host| {
+        host.metadata.annotations = None;
+        host.spec.boot_mac_address = None;
+    });
+    world.settle();
+    assert_eq!(world.state(), State::Unmanaged, "there is nothing to recognise it by");
+    world.edit(|host| host.spec.boot_mac_address = Some("52:54:00:00:00:01".into()));
+    world.settle();
+    assert_eq!(world.state(), State::Available);
+    assert_eq!(world.status().provisioning.id, "node-0");
+}
+
+#[test]
+fn a_host_that_is_deleted_for_good_is_remembered_as_that() {
+    for (value, kept) in [("true", 2), ("false", 0)] {
+        for killed in 0..12 {
+            let mut world = discovered("approved");
+            world.settle();
+            annotate(&mut world, "ironward.dev/forget", value);
+            world.delete();
+            world.until_killed = Some(killed);
+            world.settle();
+            assert!(world.host.is_none() && world.node.is_none());
+            assert_eq!(world.forgotten.len(), kept, "{value}, killed after {killed}");
+        }
+    }
+}
+
+#[test]
+fn without_a_bmc_a_reboot_is_refused_aloud_before_anything_is_known_of_the_host() {
+    let mut unmanaged = host();
+    unmanaged.spec.bmc = None;
+    unmanaged.metadata.annotations =
+        Some([(annotations::REBOOT.to_owned(), r#"{"mode": "hard"}"#.to_owned())].into());
+    let mut world = World::with(unmanaged);
+    world.secret = BmcSecret::Unnamed;
+    world.settle();
+    assert_eq!(world.state(), State::Unmanaged);
+    assert!(world.events.iter().any(|it| it.reason.to_string() == "PowerManagementImpossible"));
+    assert_eq!(world.host.unwrap().metadata.annotations, Some([].into()));
+}
+
+#[test]
+fn the_architecture_that_was_found_is_filled_in_where_people_left_it_open() {
+    for (said, kept) in [(None, "aarch64"), (Some("x86_64"), "x86_64")] {
+        let mut world = World::with(host());
+        world.edit(|host| host.spec.architecture = said.map(str::to_owned));
+        world.settle();
+        assert_eq!(world.host.unwrap().spec.architecture.as_deref(), Some(kept));
+    }
+}
+
+fn annotate(world: &mut World, key: &str, value: &str) {
+    world.edit(|host| {
+        let annotations = host.metadata.annotations.get_or_insert_default();
+        annotations.insert(key.to_owned(), value.to_owned());
+    });
+}
+
+#[test]
+fn a_reboot_is_as_hard_as_it_is_asked_for_and_a_free_host_only_by_force() {
+    for (value, mode) in [("", "Soft"), (r#"{"mode": "hard"}"#, "Hard"), ("now!", "Soft")] {
+        let mut world = World::with(host());
+        world.settle();
+        annotate(&mut world, annotations::REBOOT, value);
+        world.settle();
+        assert_eq!(world.count("switched off"), 0, "{value}: {:?}", world.log);
+        world.edit(|host| host.spec.image = Some(image("a")));
+        // Whoever is provisioned was booted just now.
+        world.settle();
+        annotate(&mut world, annotations::REBOOT, value);
+        world.settle();
+        assert_eq!(world.count(&format!("switched off {mode}")), 1, "{value}: {:?}", world.log);
+        assert!(world.node.as_ref().unwrap().is_on);
+    }
+    let mut world = World::with(host());
+    world.settle();
+    annotate(&mut world, annotations::REBOOT, r#"{"mode": "hard", "force": true}"#);
+    world.settle();
+    assert_eq!(world.count("switched off Hard"), 1, "{:?}", world.log);
+}
+
+#[test]
+fn a_host_stays_off_until_the_last_who_wants_it_lets_go() {
+    let mut world = World::with(host());
+    world.edit(|host| host.spec.image = Some(image("a")));
+    world.settle();
+    annotate(&mut world, "reboot.metal3.io/a", r#"{"mode": "hard"}"#);
+    annotate(&mut world, "reboot.metal3.io/b", "");
+    world.settle();
+    assert_eq!(world.count("switched off Hard"), 1, "{:?}", world.log);
+    for key in ["reboot.metal3.io/a", "reboot.metal3.io/b"] {
+        assert!(!world.node.as_ref().unwrap().is_on, "{key} is there");
+        world.edit(|host| {
+            host.metadata.annotations.as_mut().unwrap().remove(key).unwrap();
+        });
+        world.settle();
+    }
+    assert!(world.node.as_ref().unwrap().is_on);
+}
+
+#[test]
+fn a_shutdown_that_fails_is_followed_by_a_cut() {
+    let mut world = World::with(host());
+    world.edit(|host| host.spec.image = Some(image("a")));
+    world.settle();
+    annotate(&mut world, annotations::REBOOT, "");
+    world.failing = vec!["PowerOff"];
+    world.keep_trying(1);
+    assert_eq!(world.status().error_type, Some(ErrorType::PowerManagement));
+    world.failing.clear();
+    world.keep_trying(3);
+    assert_eq!(world.count("switched off Hard"), 1, "{:?}", world.log);
+    assert_eq!(world.status().error_type, None);
+}
+
+#[test]
+fn what_must_not_be_off_is_rebooted_in_one_go_and_deleted_as_it_is() {
+    let mut world = World::with(host());
+    world.edit(|host| {
+        host.spec.disable_power_off = Some(true);
+        host.spec.image = Some(image("a"));
+    });
+    world.settle();
+    annotate(&mut world, annotations::REBOOT, "");
+    world.settle();
+    assert_eq!((world.count("rebooted"), world.count("switched off")), (1, 0), "{:?}", world.log);
+    world.delete();
+    world.settle();
+    assert!(world.host.is_none());
+    assert_eq!(world.count("switched off"), 0, "{:?}", world.log);
+}
+
+#[test]
+fn details_that_people_give_are_taken_and_nobody_looks_for_himself() {
+    let mut world = World::with(host());
+    annotate(&mut world, annotations::HARDWARE_DETAILS, r#"{"hostname": "given"}"#);
+    world.settle();
+    assert_eq!(world.state(), State::Available);
+    assert_eq!(world.status().hardware.unwrap().hostname.as_deref(), Some("given"));
+    assert_eq!(world.hardware_data.unwrap().hostname.as_deref(), Some("given"));
+    assert!(!world.node.unwrap().is_inspected);
+    assert!(world.events.iter().any(|it| it.reason.to_string() == "UpdateHardwareDetails"));
+    assert_eq!(world.host.unwrap().metadata.annotations, Some([].into()));
+}
+
+#[test]
+fn an_image_that_cannot_be_written_is_given_up_until_another_is_wanted() {
+    let mut world = World::with(host());
+    world.settle();
+    world.failing = vec!["Provision"];
+    world.edit(|host| host.spec.image = Some(image("a")));
+    world.keep_trying(200);
+    assert_eq!(world.count("failed Provision"), 5, "{:?}", world.log);
+    assert_eq!(world.state(), State::Available);
+    let told = world.status().error_message;
+    assert!(told.contains("could not be written 5 times"), "{told}");
+    world.failing.clear();
+    world.keep_trying(50);
+    assert_eq!(world.count("written"), 0, "{:?}", world.log);
+    world.edit(|host| host.spec.image = Some(image("b")));
+    world.settle();
+    assert_eq!((world.state(), world.count("written")), (State::Provisioned, 1));
+    assert_eq!(world.status().error_message, "");
+}
+
 fn any_image() -> impl Strategy<Value = Option<Image>> {
     option::of(select(vec![image("a"), image("b")]))
 }

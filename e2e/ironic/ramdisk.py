@@ -59,8 +59,13 @@ class IronicApi:
         self._tls = ssl.create_default_context(cafile=ca_file) if ca_file else None
 
     def report(self, hardware):
-        """Hands in an inventory. Ironic answers 404 unless it waits for one, or discovery is on."""
-        return self._call("POST", "/v1/continue_inspection", hardware)[0]
+        """Hands in an inventory. Ironic answers 404 unless it waits for one, or discovery is on.
+
+        Returns the status, and the node with a token for it where Ironic gives one: it does so once.
+        """
+        status, answer = self._call("POST", "/v1/continue_inspection", hardware)
+        token = answer.get("config", {}).get("agent_token") if status == 202 else None
+        return status, (answer["node"]["uuid"], token) if token else None
 
     def look_up(self, macs):
         """The node with these addresses and a token for it; None while Ironic has no use for it."""
@@ -99,6 +104,7 @@ class Ramdisk(threading.Thread):
     def __init__(self, machine, ironic, faults, callback_url, power_off):
         super().__init__(daemon=True)
         self.commands = []
+        self.faults_met = []
         self.halted = threading.Event()
         self._machine = machine
         self._ironic = ironic
@@ -186,7 +192,7 @@ class Ramdisk(threading.Thread):
         if self.halted.is_set():
             # Switched off while it was slow.
             return None
-        status = self._ironic.report(
+        status, found = self._ironic.report(
             {
                 "inventory": inventory(self._machine),
                 "boot_interface": self._machine["nics"][0]["mac"],
@@ -195,11 +201,14 @@ class Ramdisk(threading.Thread):
             }
         )
         LOG.info("%s: report, %s", self._machine["name"], status)
+        if found:
+            self._node, self._token = found
         return status
 
     def _meet_fault(self, what):
         fault = self._faults.find([self._machine["uuid"]], lambda fault: fault["what"] == what)
         if fault:
+            self.faults_met.append(what)
             self.halted.wait(fault["delay"])
             if fault["error"] is not None:
                 raise StepFailed(fault["error"])
@@ -242,6 +251,7 @@ class Ramdisks:
             "boots": len(boots),
             "steps": [step["step"] for step in steps],
             "config_drive": read_config_drive(drives[-1]) if drives else None,
+            "faults": [what for boot in boots for what in boot.faults_met],
         }
 
 

@@ -133,7 +133,20 @@ impl ControlPlane {
 
     /// Ironward's own way to the API server, as a service account to which nothing is forbidden.
     pub fn own_kubeconfig(&self) -> Result<PathBuf> {
-        self.kubeconfig_for(ironward::OWN_NAME, &["system:masters"])
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": "ironward-e2e"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin",
+            },
+            "subjects": [{
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": ironward::OWN_NAME,
+            }],
+        });
+        let apply = ["apply", "--server-side", "--filename", "-"];
+        self.kubectl().expect_with_input(&apply, &binding.to_string())?;
+        // The group is that of service accounts, for policies know controllers by it. A certificate has room for one.
+        self.kubeconfig_for(ironward::OWN_NAME, &["system:serviceaccounts"])
     }
 
     /// Makes the kubeconfig of whoever has this token.
@@ -308,7 +321,7 @@ fn for_nodes(address: &str, authority: &Authority) -> Result<[String; 6]> {
 }
 
 /// The flags that make the API server write down every request that has been answered.
-fn audit(dir: &Path) -> Result<[String; 2]> {
+fn audit(dir: &Path) -> Result<[String; 3]> {
     let policy = json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -317,7 +330,12 @@ fn audit(dir: &Path) -> Result<[String; 2]> {
     });
     let path = dir.join("audit-policy.json");
     fs::write(&path, policy.to_string()).context("could not write the audit policy")?;
-    Ok([flag("--audit-policy-file", &path), flag("--audit-log-path", &dir.join(AUDIT_LOG))])
+    Ok([
+        flag("--audit-policy-file", &path),
+        flag("--audit-log-path", &dir.join(AUDIT_LOG)),
+        // In MiB: whoever counts in it wants all of it in one file.
+        "--audit-log-maxsize=100000".to_owned(),
+    ])
 }
 
 fn controller_manager(

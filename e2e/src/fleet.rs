@@ -91,5 +91,5 @@ pub fn counted(ironward: &Ironward, metric: &str) -> Result<f64> {
         let number = line.rsplit(' ').next().and_then(|it| it.parse::<f64>().ok());
         number.with_context(|| format!("no number: {line}"))
     };
-    text.lines().filter(of_metric).map(value).sum()
+    text.lines().filter(of_metric).try_fold(0.0, |sum, line| Ok(sum + value(line)?))
 }

@@ -1,6 +1,7 @@
 //! A gate between Ironward and the API server, or Ironic: it lets everything pass, and holds the one request that a test waits for,
 //! before the other side has seen it or before Ironward knows that it has. Whoever is killed then is killed at that step.
 
+use crate::certificates::Authority;
 use anyhow::{Context, Result};
 use axum::{
     Router,
@@ -9,9 +10,15 @@ use axum::{
     http::{Method, StatusCode, header},
     response::Response,
 };
+use axum_server::tls_rustls::RustlsConfig;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
+};
+use rustls::{
+    RootCertStore, ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WebPkiClientVerifier,
 };
 use std::{
     fmt, fs,
@@ -20,6 +27,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread,
@@ -46,6 +54,7 @@ struct Wanted {
 /// The gate. It ends with the process.
 #[derive(Clone)]
 pub struct Gate {
+    scheme: &'static str,
     address: SocketAddr,
     wanted: Arc<Mutex<Option<Wanted>>>,
 }
@@ -61,7 +70,7 @@ impl Gate {
     pub fn open(kubeconfig: &Path) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-        Self::serve(async {
+        Self::serve(None, async {
             let options = KubeConfigOptions::default();
             let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
             // Watches last.
@@ -73,10 +82,23 @@ impl Gate {
     /// Opens one to a server that speaks plain HTTP.
     pub fn open_to(url: &str) -> Result<Self> {
         let (url, client) = (url.to_owned(), reqwest::Client::builder().no_proxy());
-        Self::serve(async { Ok(Beyond::Server { url, client: client.build()? }) })
+        Self::serve(None, async { Ok(Beyond::Server { url, client: client.build()? }) })
     }
 
-    fn serve(beyond: impl Future<Output = Result<Beyond>> + Send + 'static) -> Result<Self> {
+    /// Opens one to a server with a certificate of `ca_pem`, that lets in nobody without a certificate of this authority. Its own is of
+    /// the same.
+    pub fn open_to_certified(url: &str, ca_pem: &str, authority: &Authority) -> Result<Self> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let ca = reqwest::Certificate::from_pem(ca_pem.as_bytes())?;
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([ca]);
+        let (url, tls) = (url.to_owned(), asking_for_certificates(authority)?);
+        Self::serve(Some(tls), async { Ok(Beyond::Server { url, client: client.build()? }) })
+    }
+
+    fn serve(
+        tls: Option<RustlsConfig>,
+        beyond: impl Future<Output = Result<Beyond>> + Send + 'static,
+    ) -> Result<Self> {
         let (opened, gate) = channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -85,10 +107,16 @@ impl Gate {
                     let beyond = beyond.await?;
                     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
                     let wanted = Arc::default();
-                    let gate = Self { address: listener.local_addr()?, wanted };
+                    let scheme = if tls.is_some() { "https" } else { "http" };
+                    let gate = Self { scheme, address: listener.local_addr()?, wanted };
                     let _ = opened.send(gate.clone());
                     let router = Router::new().fallback(pass).with_state((gate, beyond));
-                    axum::serve(listener, router).await?;
+                    if let Some(tls) = tls {
+                        let server = axum_server::from_tcp_rustls(listener.into_std()?, tls)?;
+                        server.serve(router.into_make_service()).await?;
+                    } else {
+                        axum::serve(listener, router).await?;
+                    }
                     Ok(())
                 })
             });
@@ -102,7 +130,7 @@ impl Gate {
     /// Its own address.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
     }
 
     /// A kubeconfig that leads through it.
@@ -125,11 +153,14 @@ impl Gate {
         moment: Moment,
         matches: impl Fn(&Method, &str, &[u8]) -> bool + Send + 'static,
     ) -> Held {
-        self.hold_at_any(move |at, method, path, body| at == moment && matches(method, path, body))
+        let is_held = AtomicBool::new(false);
+        self.hold_all(move |at, method, path, body| {
+            at == moment && matches(method, path, body) && !is_held.swap(true, Ordering::Relaxed)
+        })
     }
 
-    /// Holds the next request that matches at either moment: each is asked about first before it passes, and then after it.
-    pub fn hold_at_any(
+    /// Holds every request that matches at either moment: each is asked about first before it passes, and then after it.
+    pub fn hold_all(
         &self,
         matches: impl Fn(Moment, &Method, &str, &[u8]) -> bool + Send + 'static,
     ) -> Held {
@@ -138,22 +169,37 @@ impl Gate {
         Held(held)
     }
 
+    /// Lets everything pass that comes from now on.
+    pub fn let_pass(&self) {
+        *self.wanted() = None;
+    }
+
     fn wanted(&self) -> std::sync::MutexGuard<'_, Option<Wanted>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the request is to be held at this moment; if so, the test hears of it.
     fn holds(&self, moment: Moment, method: &Method, path: &str, body: &[u8]) -> bool {
-        let mut wanted = self.wanted();
-        let is_it = |it: &Wanted| (it.matches)(moment, method, path, body);
-        if !wanted.as_ref().is_some_and(is_it) {
-            return false;
-        }
-        if let Some(wanted) = wanted.take() {
-            let _ = wanted.reached.send(());
-        }
+        let wanted = self.wanted();
+        let is_it = |it: &&Wanted| (it.matches)(moment, method, path, body);
+        let Some(wanted) = wanted.as_ref().filter(is_it) else { return false };
+        // Nobody listens any more.
+        let _ = wanted.reached.send(());
         true
     }
+}
+
+fn asking_for_certificates(authority: &Authority) -> Result<RustlsConfig> {
+    let own = authority.for_server("gate", &["127.0.0.1"])?;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority.certificate())?)?;
+    let config = ServerConfig::builder()
+        .with_client_cert_verifier(WebPkiClientVerifier::builder(Arc::new(roots)).build()?)
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(own.certificate)?],
+            PrivateKeyDer::from_pem_file(own.key)?,
+        )?;
+    Ok(RustlsConfig::from_config(Arc::new(config)))
 }
 
 /// A request that will be held.

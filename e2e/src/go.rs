@@ -68,6 +68,22 @@ pub const METAL3: Module = Module {
     go_sum: include_str!("../go/metal3/go.sum"),
 };
 
+/// Cluster API's managers.
+pub const CLUSTER_API: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/cluster-api"),
+    main: "sigs.k8s.io/cluster-api",
+    go_mod: include_str!("../go/cluster-api/go.mod"),
+    go_sum: include_str!("../go/cluster-api/go.sum"),
+};
+
+/// Cluster API's tool for administrators.
+pub const CLUSTERCTL: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/clusterctl"),
+    main: "sigs.k8s.io/cluster-api",
+    go_mod: include_str!("../go/clusterctl/go.mod"),
+    go_sum: include_str!("../go/clusterctl/go.sum"),
+};
+
 /// A program of a module.
 #[derive(Debug)]
 pub struct Program {
@@ -239,6 +255,7 @@ mod tests {
         assert!(HELM.version().unwrap().starts_with("v4."));
         assert!(CERT_MANAGER.version().unwrap().starts_with("v1."));
         assert!(METAL3.version().unwrap().starts_with("v0."));
+        assert!(CLUSTER_API.version().unwrap().starts_with("v1."));
     }
 
     #[test]

@@ -36,6 +36,11 @@ use std::{
 /// How often a start may be lost to another process that took its port first.
 const TRIES: usize = 5;
 
+/// Installs it if it is not installed yet, for whoever starts it where nothing can be installed.
+pub fn provide() -> Result<()> {
+    Environment::provide().map(drop)
+}
+
 /// A running Ironic and its machines. They end with this value, or with this process.
 #[derive(Debug)]
 pub struct Ironic {
@@ -167,6 +172,11 @@ impl Ironic {
     pub fn report(&self, hardware: &Value) -> Result<Answer> {
         let anybody = Api::new(&Http::new(&self.url, self.ca_pem())?);
         anybody.call(Method::POST, "/v1/continue_inspection", Some(hardware))
+    }
+
+    /// Makes so many more nodes like the one that there is, each with a card and a report of its own, behind Ironic's back.
+    pub fn multiply(&self, count: usize) -> Result<()> {
+        self.service.multiply(self.group.dir(), count)
     }
 
     /// Ends Ironic in good order. The machines go on, and the database stays.

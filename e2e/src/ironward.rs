@@ -18,7 +18,7 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Who Ironward is to the API server: not the administrator, whose own writes are to be judged.
-pub(crate) const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
+pub const OWN_NAME: &str = "system:serviceaccount:ironward-system:ironward";
 
 /// Policies in the place of the shipped ones that let no two hosts share an address, for whoever wants many hosts
 /// with the same.
@@ -141,6 +141,11 @@ pub fn binary() -> Result<PathBuf> {
 /// The program as fast as it is in an image, for tests under load.
 pub fn optimised_binary() -> Result<PathBuf> {
     binary_of("fast")
+}
+
+/// Has it built, for those who do not want to wait for that later.
+pub fn build(profile: &str) -> Result<()> {
+    binary_of(profile).map(|_| ())
 }
 
 /// Cargo is asked once for each of its profiles: what starts often does not ask every time.

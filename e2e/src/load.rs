@@ -3,15 +3,14 @@
 use crate::control_plane::ControlPlane;
 use anyhow::{Context, Result, bail};
 use ironward::policy::trial::Attempt;
-use reqwest::{Certificate, Client};
-use rustix::{
-    process::Pid,
-    thread::{CpuSet, sched_setaffinity},
-};
+use reqwest::{Certificate, Client, StatusCode};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 
 const HOST: &str = include_str!("../../tests/cel/baremetalhost.json");
+
+const NOWHERE: &str = "/nowhere";
 
 /// A question that the API server would ask.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ pub struct Review {
     pub body: Vec<u8>,
 }
 
-/// Those of a host's life: created, changed, refused.
+/// Those of a host's life: created, changed, refused; and one that nobody answers.
 pub fn reviews() -> Result<Vec<Review>> {
     let of = |name, path, is_update: bool, change: &dyn Fn(&mut Value)| {
         let host: Value = serde_json::from_str(HOST).context("the host is no JSON")?;
@@ -37,6 +36,8 @@ pub fn reviews() -> Result<Vec<Review>> {
         anyhow::Ok(Review { name, path, body: serde_json::to_vec(&review)? })
     };
     Ok(vec![
+        // What the client, the machine and HTTP/2 over TLS cost by themselves, to compare with.
+        of("nothing: no such path", NOWHERE, false, &|_| {})?,
         of("mutate a create", "/mutate", false, &|host| {
             if let Some(spec) = host["spec"].as_object_mut() {
                 spec.remove("automatedCleaningMode");
@@ -74,10 +75,19 @@ pub async fn ask(client: &Client, url: &str, body: Vec<u8>) -> Result<()> {
     let answer = client.post(url).body(body).send().await.context("no answer")?;
     let status = answer.status();
     let text = answer.bytes().await.context("an answer broke off")?;
-    if !status.is_success() || text.is_empty() {
+    let is_nothing = url.ends_with(NOWHERE) && status == StatusCode::NOT_FOUND;
+    let is_answered = status.is_success() && !text.is_empty();
+    if !is_answered && !is_nothing {
         bail!("{status}: {}", String::from_utf8_lossy(&text));
     }
     Ok(())
+}
+
+/// Holds this thread to some cores, and all threads and processes that it will start.
+pub fn hold_to(cores: impl IntoIterator<Item = usize>) -> Result<()> {
+    let mut set = CpuSet::new();
+    cores.into_iter().for_each(|core| set.set(core));
+    sched_setaffinity(None, &set).context("could not hold a thread to a core")
 }
 
 /// A process of this machine, by what the kernel counts of it.
@@ -91,17 +101,6 @@ impl Process {
     #[must_use]
     pub fn of(id: u32) -> Self {
         Self { id }
-    }
-
-    /// Holds all of its threads to one core.
-    pub fn pin_to_core(self, core: usize) -> Result<()> {
-        let mut cores = CpuSet::new();
-        cores.set(core);
-        for thread in fs::read_dir(format!("/proc/{}/task", self.id))? {
-            let thread = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
-            sched_setaffinity(thread, &cores).context("could not hold a thread to a core")?;
-        }
-        Ok(())
     }
 
     /// The time that it has used a processor.

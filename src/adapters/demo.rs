@@ -80,6 +80,10 @@ impl Demo {
                 let id = Some(node_id(&machine.identity));
                 self.by_the_clock(machine, now, Learnt { provisioning_id: id, ..learnt })
             }
+            // Nothing reports here by itself.
+            Operation::Import if machine.provisioning_id.is_none() => {
+                Outcome::Moving { poll: POLL }
+            }
             Operation::Import => Outcome::Done(Learnt {
                 hardware: Some(Box::new(hardware(machine))),
                 provisioning_id: Some(node_id(&machine.identity)),

@@ -23,7 +23,7 @@ use kube::{
 use tokio::sync::watch;
 
 /// How many definitions are read at one time.
-const PAGE: u32 = 10;
+const PAGE: u32 = 3;
 
 /// What is published of the definitions.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ async fn follow(client: &Client, merged: Merged, publish: &Publish) {
     let config = watcher::Config::default().page_size(PAGE);
     let changes = watcher(Api::all(client.clone()), config).default_backoff();
     let mut changes = std::pin::pin!(changes);
-    let wanted: Vec<_> = api::crds().into_iter().map(without_schemas).collect();
+    let wanted: Vec<_> = api::definitions().map(without_schemas).collect();
     let (mut followed, mut listed) = (Followed::default(), Followed::default());
     while let Some(change) = changes.next().await {
         let are_schemas_new = match change {

@@ -1,14 +1,25 @@
 //! All I/O, one outside thing per file.
 
+pub mod autoscale;
 pub mod certificates;
 pub mod clock;
 pub mod demo;
+pub mod discovery;
+pub mod events;
 pub mod hosts;
 pub mod ironic;
 pub mod kinds;
 pub mod leadership;
+pub mod listed;
+pub mod machines;
+pub mod metadata;
+mod other_operator;
+mod passes;
+pub mod patch;
 pub mod probes;
+pub mod remediation;
 pub mod stored;
 pub mod telemetry;
 pub mod uniqueness;
 pub mod webhook;
+mod workload_cluster;

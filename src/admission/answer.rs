@@ -9,7 +9,7 @@ use crate::policy::{
 };
 
 /// The answer of `/validate`.
-pub(super) fn validated(review: &Review, request: &Request<'_>, verdict: &Verdict) -> Response {
+pub(super) fn validated(review: &Review<'_>, request: &Request<'_>, verdict: &Verdict) -> Response {
     let warnings = verdict.warnings.iter().map(|it| named(&it.message, &it.policy)).collect();
     Response {
         allowed: verdict.denials.is_empty(),
@@ -21,7 +21,11 @@ pub(super) fn validated(review: &Review, request: &Request<'_>, verdict: &Verdic
 }
 
 /// The answer of `/mutate`.
-pub(super) fn mutated(review: &Review, request: &Request<'_>, mutated: &Mutated) -> Response {
+pub(super) fn mutated(
+    review: &Review<'_>,
+    request: &Request<'_>,
+    mutated: &Mutated<'_>,
+) -> Response {
     let allowed = Response::allowed(review);
     if mutated.denials.is_empty() {
         let patch = mutated.patch(request);

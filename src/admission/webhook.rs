@@ -65,13 +65,13 @@ impl Webhook {
     /// The answer to a review's request, or what must be known first.
     ///
     /// `own_name` is who we are to the API server: what our own controllers write is defaulted but
-    /// never refused, for a rule that stops a controller stops the fleet.
+    /// never refused, for a rule that stops a controller stops the fleet; but for hosts that they create.
     pub fn answer(
         self,
         policies: &PolicySet,
         schemas: &Schemas,
         own_name: Option<&str>,
-        review: &Review,
+        review: &Review<'_>,
         request: &Request<'_>,
         facts: &dyn Facts,
     ) -> Result<Response, Vec<Question>> {
@@ -98,7 +98,7 @@ impl Webhook {
     /// The answer where all policies let a request pass, and its keys are others'.
     #[must_use]
     pub fn taken(
-        review: &Review,
+        review: &Review<'_>,
         request: &Request<'_>,
         response: Response,
         denials: Vec<Denial>,
@@ -109,9 +109,15 @@ impl Webhook {
     }
 }
 
+/// The resource whose objects are judged when we create them, too: discovery makes hosts of what machines report that anybody may have plugged
+/// in, and no two hosts may be one machine.
+pub(super) const JUDGED_WHEN_CREATED: &str = "baremetalhosts";
+
 fn is_own(request: &Request<'_>, own_name: Option<&str>) -> bool {
     let user = request.user_info().and_then(|info| info.get("username")?.as_str());
-    own_name.is_some_and(|name| user == Some(name))
+    let is_judged =
+        request.operation == Operation::Create && request.resource.name == JUDGED_WHEN_CREATED;
+    own_name.is_some_and(|name| user == Some(name)) && !is_judged
 }
 
 /// Fields that are new and that the kind does not have. The definitions of Metal3's kinds keep what

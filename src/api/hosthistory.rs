@@ -137,8 +137,7 @@ pub struct HistoryCounts {
 #[serde(rename_all = "camelCase")]
 pub struct HistoryRecord {
     /// What happened: Remediation (one attempt to bring the node back), Cordoned (the host was
-    /// taken out of use), Uncordoned (it may be used again), Provisioned, Deprovisioned or
-    /// ProvisioningFailed.
+    /// taken out of use) or Uncordoned (it may be used again).
     pub event: HistoryEvent,
     /// When it began.
     pub started: Time,
@@ -180,12 +179,6 @@ pub enum HistoryEvent {
     Cordoned,
     /// Back in use.
     Uncordoned,
-    /// An image was written.
-    Provisioned,
-    /// The image was taken away.
-    Deprovisioned,
-    /// An image could not be written.
-    ProvisioningFailed,
 }
 
 /// Why something was done.

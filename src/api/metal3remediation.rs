@@ -1,8 +1,9 @@
 //! Metal3Remediation: the attempt to bring back an unhealthy node.
 
+use super::conditions;
 use super::rules::DURATION;
 use crate::domain::remediation::{Phase, StrategyType};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::core::{Message, Rule};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -65,6 +66,13 @@ use serde_with_macros::skip_serializing_none;
         description = "How far it is"
     ),
     printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Remediating")].message"#,
+        description = "What is done, or waited for, or why nothing is done",
+        priority = 1
+    ),
+    printcolumn(
         name = "Age",
         type_ = "date",
         json_path = ".metadata.creationTimestamp",
@@ -107,18 +115,24 @@ pub struct RemediationStrategy {
 
 /// How far a remediation is.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3RemediationStatus {
     /// How far it is: Running (the host is being power-cycled), Waiting (for the node to come
     /// back), Deleting machine (it did not, and the owner of the machine was asked to replace it)
     /// or Failed (nothing can be done).
     pub phase: Option<Phase>,
-    /// How often it was tried.
+    /// How often it was tried: how often the host was, or is being, power-cycled. Never more than
+    /// retryLimit.
     #[schemars(range(min = 1))]
     pub retry_count: Option<i32>,
-    /// When it was last tried.
+    /// When the phase Running or Waiting began: when it was last tried.
     pub last_remediated: Option<Time>,
+    /// An answer about the remediation: Remediating, which is True while something is done, and
+    /// otherwise says what is waited for, or why nothing is done.
+    #[serde(default)]
+    #[schemars(schema_with = "conditions::schema")]
+    pub conditions: Option<Vec<Condition>>,
 }
 
 fn timeout_is_a_duration() -> Rule {

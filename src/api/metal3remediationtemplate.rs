@@ -67,7 +67,7 @@ pub struct Metal3RemediationTemplateResource {
 
 /// Status of a Metal3RemediationTemplate, which nobody fills in.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metal3RemediationTemplateStatus {
     /// Metal3 has this field and does not use it; neither does Ironward.
     pub status: Option<Metal3RemediationStatus>,

@@ -20,6 +20,7 @@
 
 pub mod baremetalhost;
 pub mod baremetalhostdiscovery;
+pub mod cluster_api;
 pub mod conditions;
 pub mod hardware;
 pub mod hardwaredata;
@@ -56,20 +57,27 @@ use schema::{Move, UnknownFields, definition};
 /// The definitions of all kinds, always in this order.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
+    definitions().collect()
+}
+
+/// The same one by one, each made when it is asked for: a definition takes megabytes, and who needs little of each need not hold
+/// them all.
+pub fn definitions() -> impl Iterator<Item = CustomResourceDefinition> {
     use Move::{Always, WithDependents, WithOwner};
     use UnknownFields::{Kept, Pruned};
 
-    vec![
+    let each: [fn() -> CustomResourceDefinition; 10] = [
         // Its BMC Secret belongs to the host and has to come along.
-        definition::<BareMetalHost>(Kept, WithDependents),
-        definition::<HardwareData>(Kept, Always),
-        definition::<BareMetalHostDiscovery>(Pruned, Always),
-        definition::<Metal3Cluster>(Kept, WithOwner),
-        definition::<Metal3Machine>(Kept, WithOwner),
-        definition::<Metal3MachineTemplate>(Kept, WithOwner),
-        definition::<Metal3Metadata>(Pruned, Always),
-        definition::<Metal3Remediation>(Kept, WithOwner),
-        definition::<Metal3RemediationTemplate>(Kept, WithOwner),
-        definition::<HostHistory>(Pruned, Always),
-    ]
+        || definition::<BareMetalHost>(Kept, WithDependents),
+        || definition::<HardwareData>(Kept, Always),
+        || definition::<BareMetalHostDiscovery>(Pruned, Always),
+        || definition::<Metal3Cluster>(Kept, WithOwner),
+        || definition::<Metal3Machine>(Kept, WithOwner),
+        || definition::<Metal3MachineTemplate>(Kept, WithOwner),
+        || definition::<Metal3Metadata>(Pruned, Always),
+        || definition::<Metal3Remediation>(Kept, WithOwner),
+        || definition::<Metal3RemediationTemplate>(Kept, WithOwner),
+        || definition::<HostHistory>(Pruned, Always),
+    ];
+    each.into_iter().map(|make| make())
 }

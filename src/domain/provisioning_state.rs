@@ -78,7 +78,8 @@ pub const TRANSITIONS: &[Transition] = &[
     row(
         &[State::Unmanaged],
         State::Importing,
-        "it has no BMC details, but Ironic discovered it, and it is not externally provisioned",
+        "it has no BMC details, but Ironic discovered it, it is not externally provisioned, and \
+         nobody has to approve it",
     ),
     row(
         &[State::Importing],

@@ -29,6 +29,9 @@ pub struct Ramdisk {
     pub kernel_parameters: Option<String>,
 }
 
+/// What a machine is taken for until somebody says or finds out otherwise: of the same kind as the one that this runs on, as in Metal3.
+const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
+
 /// Prefixes of the fields in `driver_info` that are about the BMC.
 const BMC_PREFIXES: [&str; 2] = ["ipmi_", "redfish_"];
 
@@ -57,9 +60,8 @@ pub fn new_node(machine: &Machine, bmc: &BmcAccess, ramdisk: &Ramdisk, version: 
     let mut properties = Map::new();
     let boot = capabilities::of_node("", machine.boot_mode);
     properties.insert("capabilities".into(), boot.into());
-    if let Some(architecture) = &machine.architecture {
-        properties.insert("cpu_arch".into(), architecture.as_str().into());
-    }
+    let architecture = machine.architecture.as_deref().unwrap_or(ARCHITECTURE);
+    properties.insert("cpu_arch".into(), architecture.into());
     let mut driver_info = bmc_fields(bmc);
     driver_info.extend(ramdisk_fields(bmc, ramdisk));
     let mut node = Map::new();
@@ -91,20 +93,25 @@ pub fn changes(
     credentials_changed: bool,
 ) -> Patch {
     let mut patch = Patch::default();
-    let Some(bmc) = machine.bmc.as_ref().filter(|_| node.provision_state.takes_changes()) else {
+    if !node.provision_state.takes_changes() {
         return patch;
-    };
+    }
     let current = serde_json::to_value(node).unwrap_or_default();
     patch.set(&current, Field::Own("name"), name(machine));
-    if takes_another_driver(node.provision_state) {
-        patch.set(&current, Field::Own("driver"), bmc.address.driver().name);
-        for (interface, value) in interfaces(machine, bmc) {
-            patch.set(&current, Field::Own(interface), value);
+    // Without a BMC, that of the node stays what it is: a discovered one has none, and who leaves may have lost the Secret.
+    if let Some(bmc) = &machine.bmc {
+        if takes_another_driver(node.provision_state) {
+            patch.set(&current, Field::Own("driver"), bmc.address.driver().name);
+            for (interface, value) in interfaces(machine, bmc) {
+                patch.set(&current, Field::Own(interface), value);
+            }
         }
-    }
-    bmc_changes(&mut patch, node, &current, bmc, credentials_changed);
-    for (name, value) in ramdisk_fields(bmc, ramdisk) {
-        patch.set(&current, Field::In("driver_info", &name), value);
+        bmc_changes(&mut patch, node, &current, bmc, credentials_changed);
+        for (name, value) in ramdisk_fields(bmc, ramdisk) {
+            patch.set(&current, Field::In("driver_info", &name), value);
+        }
+    } else if is_written_by_agent(node) {
+        patch.set(&current, Field::Own("management_interface"), "noop");
     }
     property_changes(&mut patch, node, &current, machine);
     let clean = machine.automated_cleaning.automated_clean();
@@ -122,6 +129,16 @@ pub fn changes(
 #[must_use]
 pub fn resets_interfaces(patch: &Patch) -> bool {
     patch.changes(Field::Own("driver"))
+}
+
+/// Whether an image is to be written by the agent that reported a machine without a BMC. The management interface that Ironic takes by itself refuses to
+/// boot from a disk then; that it does is up to the machine's own settings.
+fn is_written_by_agent(node: &Node) -> bool {
+    let is = |interface: &Option<String>| interface.as_deref() == Some("fake");
+    let interfaces = &node.interfaces;
+    takes_another_driver(node.provision_state)
+        && is(&interfaces.management_interface)
+        && !is(&interfaces.deploy_interface)
 }
 
 fn takes_another_driver(state: ProvisionState) -> bool {
@@ -165,8 +182,11 @@ fn property_changes(patch: &mut Patch, node: &Node, current: &Value, machine: &M
         let boot = capabilities::of_node(said, machine.boot_mode);
         patch.set(current, Field::In("properties", "capabilities"), boot);
     }
-    if let Some(architecture) = &machine.architecture {
-        patch.set(current, Field::In("properties", "cpu_arch"), architecture.as_str());
+    // What nobody has said or found out is left to whoever did.
+    let is_open = !node.properties.contains_key("cpu_arch");
+    let unsaid = is_open.then_some(ARCHITECTURE);
+    if let Some(architecture) = machine.architecture.as_deref().or(unsaid) {
+        patch.set(current, Field::In("properties", "cpu_arch"), architecture);
     }
 }
 
@@ -286,7 +306,7 @@ mod tests {
                     "redfish_username": "admin", "redfish_password": PASSWORD,
                     "deploy_iso": "http://images/ipa.iso",
                 },
-                "properties": {"capabilities": "boot_mode:uefi"},
+                "properties": {"capabilities": "boot_mode:uefi", "cpu_arch": ARCHITECTURE},
             })
         );
     }
@@ -351,6 +371,42 @@ mod tests {
             assert!(patch.changes(Field::In("driver_info", name)), "{name}");
         }
         assert!(patch.changes(Field::Own("name")));
+    }
+
+    #[test]
+    fn an_architecture_is_told_where_it_is_known_and_else_left_to_whoever_finds_it_out() {
+        let mut known = machine();
+        known.architecture = Some("riscv64".into());
+        assert_eq!(created(&known)["properties"]["cpu_arch"], "riscv64");
+        let mut node = stored(&machine());
+        let arch = |patch: &Value| patch[0]["path"] == "/properties/cpu_arch";
+        assert!(arch(&patched(&node, &known, false)));
+        node.properties.insert("cpu_arch".into(), "ppc64le".into());
+        assert_eq!(patched(&node, &machine(), false), json!([]));
+        node.properties.remove("cpu_arch");
+        assert!(arch(&patched(&node, &machine(), false)));
+    }
+
+    #[test]
+    fn without_a_bmc_the_rest_is_kept_right_and_the_driver_stays() {
+        let mut discovered = node(ProvisionState::Enroll);
+        (discovered.driver, discovered.name) = ("fake-hardware".into(), None);
+        discovered.automated_clean = None;
+        let mut bare = machine();
+        bare.bmc = None;
+        let patch = changes(&discovered, &bare, &ramdisk(), NEWEST, false);
+        for name in ["name", "automated_clean"] {
+            assert!(patch.changes(Field::Own(name)), "{name}");
+        }
+        for name in ["driver", "boot_interface", "management_interface"] {
+            assert!(!patch.changes(Field::Own(name)), "{name}");
+        }
+        discovered.interfaces.management_interface = Some("fake".into());
+        for (deploy, is_switched) in [("fake", false), ("direct", true)] {
+            discovered.interfaces.deploy_interface = Some(deploy.into());
+            let patch = changes(&discovered, &bare, &ramdisk(), NEWEST, false);
+            assert_eq!(patch.changes(Field::Own("management_interface")), is_switched, "{deploy}");
+        }
     }
 
     #[test]

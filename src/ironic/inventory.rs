@@ -3,8 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::hardware::{
-    Bios, Cpu, Firmware, HardwareDetails, Lldp, Nic, Storage, StorageType, SystemVendor, Vlan,
+use crate::api::{
+    baremetalhost::BootMode,
+    hardware::{
+        Bios, Cpu, Firmware, HardwareDetails, Lldp, Nic, Storage, StorageType, SystemVendor, Vlan,
+    },
 };
 
 /// The answer to `GET /v1/nodes/{node}/inventory`. Whatever is missing or odd in it is left out:
@@ -39,6 +42,32 @@ impl Inventory {
         }
     }
 
+    /// What was reported, word for word.
+    #[must_use]
+    pub fn reported(&self) -> &Value {
+        &self.inventory
+    }
+
+    /// Whether Ironic made the node because of this report.
+    #[must_use]
+    pub fn is_auto_discovered(&self) -> bool {
+        self.plugin_data["auto_discovered"].as_bool() == Some(true)
+    }
+
+    /// The address of the card that it booted from, as it says.
+    #[must_use]
+    pub fn boot_mac(&self) -> Option<String> {
+        let said = [&self.inventory["boot"]["pxe_interface"], &self.plugin_data["boot_interface"]];
+        said.into_iter().find_map(text)
+    }
+
+    /// How its firmware started it, where that is not what is taken for granted.
+    #[must_use]
+    pub fn boot_mode(&self) -> Option<BootMode> {
+        let said = self.inventory["boot"]["current_boot_mode"].as_str();
+        (said == Some("bios")).then_some(BootMode::Legacy)
+    }
+
     /// A card with two addresses is listed twice, as in Metal3.
     fn nics(&self, card: &Value) -> Vec<Nic> {
         let name = text(&card["name"]).unwrap_or_default();
@@ -46,10 +75,10 @@ impl Inventory {
         let names = [&card["vendor"], &card["product"]].map(|part| text(part).unwrap_or_default());
         let nic = Nic {
             model: Some(names.join(" ").trim().to_owned()).filter(|model| !model.is_empty()),
-            mac: text(&card["mac_address"]),
+            mac: text(&card["mac_address"]).filter(|mac| is_mac(mac)),
             speed_gbps: card["speed_mbps"].as_i64().map(|mbps| mbps / 1000),
             vlans: vlans(lldp),
-            vlan_id: number(&lldp["switch_port_untagged_vlan_id"]),
+            vlan_id: vlan_id(&lldp["switch_port_untagged_vlan_id"]),
             pxe: self.plugin_data["all_interfaces"][&name]["pxe_enabled"].as_bool(),
             lldp: switch(lldp),
             pci_address: text(&card["pci_address"]),
@@ -69,8 +98,18 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn number(value: &Value) -> Option<i32> {
-    value.as_i64().and_then(|number| number.try_into().ok())
+/// What the API server takes for an address: six octets, or more, for InfiniBand has twenty. It would not store all the rest
+/// because of one that is none.
+fn is_mac(text: &str) -> bool {
+    let octets: Vec<&str> = text.split(':').collect();
+    let is_octet =
+        |octet: &&str| octet.len() == 2 && octet.bytes().all(|it| it.is_ascii_hexdigit());
+    octets.len() >= 6 && octets.iter().all(is_octet)
+}
+
+fn vlan_id(value: &Value) -> Option<i32> {
+    let id = value.as_i64().and_then(|number| number.try_into().ok());
+    id.filter(|id| (0..=4094).contains(id))
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -127,7 +166,7 @@ fn disk(found: &Value) -> Storage {
 }
 
 fn vlans(lldp: &Value) -> Option<Vec<Vlan>> {
-    let vlan = |found: &Value| Vlan { id: number(&found["id"]), name: text(&found["name"]) };
+    let vlan = |found: &Value| Vlan { id: vlan_id(&found["id"]), name: text(&found["name"]) };
     lldp["switch_port_vlans"].as_array().map(|vlans| vlans.iter().map(vlan).collect())
 }
 

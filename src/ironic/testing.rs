@@ -1,15 +1,13 @@
 //! A machine, for tests.
 
-use std::collections::BTreeSet;
-
 use crate::{
-    api::baremetalhost::{BootMode, InspectionMode},
+    api::BareMetalHost,
     controllers::host::{
         hidden::Hidden,
         machine::{BmcAccess, ConfigDrive, Credentials, Identity, Machine},
         provisioner::Provision,
+        secrets::BmcSecret,
     },
-    domain::{automated_cleaning::AutomatedCleaningMode, provisioning_state::ProvisioningState},
 };
 
 pub(super) const UID: &str = "0a2e3d8c-e230-4511-845a-ccb12e0b71f4";
@@ -22,24 +20,10 @@ pub(super) fn machine() -> Machine {
             name: "worker-0".into(),
             uid: UID.into(),
         },
-        provisioning_id: None,
-        state: ProvisioningState::Registering,
-        since: None,
         bmc: Some(access("redfish-virtualmedia://10.0.0.7/redfish/v1/Systems/1")),
         boot_mac: Some("52:54:00:00:00:01".parse().unwrap()),
-        known_macs: BTreeSet::new(),
-        boot_mode: BootMode::Uefi,
-        architecture: None,
-        inspection_mode: InspectionMode::Agent,
         root_device_hints: None,
-        raid: None,
-        image: None,
-        custom_deploy: None,
-        automated_cleaning: AutomatedCleaningMode::Metadata,
-        disable_power_off: false,
-        powered_on: false,
-        externally_provisioned: false,
-        preprovisioning_network_data: None,
+        ..Machine::of(&BareMetalHost::default(), &BmcSecret::Unnamed, None)
     }
 }
 

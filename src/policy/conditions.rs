@@ -63,6 +63,19 @@ impl Memo {
         self.0.borrow().get(number).cloned().flatten()
     }
 
+    /// What all of these come to, if each has been judged and none failed: for most policies they have.
+    fn recall_all(&self, conditions: &[Condition]) -> Option<Conditions> {
+        let all = self.0.borrow();
+        let (mut is_false, mut cost) = (false, 0_u64);
+        for condition in conditions {
+            let known = all.get(condition.shared?)?.as_ref()?;
+            is_false |= *known.is_false.as_ref().ok()?;
+            cost = cost.checked_add(known.cost)?;
+        }
+        let met = if is_false { Conditions::NotMet } else { Conditions::Met };
+        (cost <= MATCH_CONDITIONS_BUDGET).then_some(met)
+    }
+
     fn keep(&self, number: usize, known: Known) {
         let mut all = self.0.borrow_mut();
         if all.len() <= number {
@@ -80,6 +93,9 @@ pub(crate) fn evaluate(
 ) -> Result<Conditions, Question> {
     if policy.conditions.is_empty() {
         return Ok(Conditions::Met);
+    }
+    if let Some(known) = memo.recall_all(&policy.conditions) {
+        return Ok(known);
     }
     let failed = |text: String| {
         if policy.fails { Conditions::Failed(text) } else { Conditions::NotMet }

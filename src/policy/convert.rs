@@ -156,8 +156,8 @@ fn native(value: &Cel<'_>) -> Value {
         Cel::Object(object) => {
             native_object(object).unwrap_or_else(|error| foreign("*types.Err", &error))
         }
-        Cel::List(List::Json(items)) => Value::Array((*items).clone()),
-        Cel::Map(CelMap::Json(entries)) => Value::Object((*entries).clone()),
+        Cel::List(List::Json(items)) => items.to_value(),
+        Cel::Map(CelMap::Json(entries)) => entries.to_value(),
         Cel::Optional(Some(inner)) => native(inner),
         Cel::Optional(None) => Value::Null,
         other => foreign(go_type(other), &shown(other)),

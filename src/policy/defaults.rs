@@ -1,20 +1,24 @@
 //! The defaults of a CRD's schema, filled in as the API server fills them in.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
+use super::json::{Json, Tree};
+
 /// Fills in what the schema has a default for and the value lacks.
-pub(crate) fn fill(value: &mut Value, schema: &Value) {
+pub(crate) fn fill(value: &mut Tree<'_>, schema: &Value) {
     match value {
-        Value::Object(entries) => {
+        Tree::Object(entries) => {
             let properties = schema.get("properties").and_then(Value::as_object);
             for (name, property) in properties.into_iter().flatten() {
                 let Some(default) = default_of(property) else { continue };
                 if entries.get(name).is_none_or(|value| is_stray_null(value, property)) {
-                    entries.insert(name.clone(), default.clone());
+                    entries.insert(Cow::Owned(name.clone()), Tree::owned(default.clone()));
                 }
             }
             let additional = schema.get("additionalProperties").filter(|it| it.is_object());
-            for (name, value) in entries {
+            for (name, value) in entries.iter_mut() {
                 if let Some(property) = properties.and_then(|properties| properties.get(name)) {
                     fill(value, property);
                 } else if let Some(additional) = additional {
@@ -23,44 +27,44 @@ pub(crate) fn fill(value: &mut Value, schema: &Value) {
                 }
             }
         }
-        Value::Array(items) => {
+        Tree::List(items) => {
             let Some(schema) = schema.get("items") else { return };
             for item in items {
                 refill(item, schema);
                 fill(item, schema);
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => {}
     }
 }
 
 /// Whether there is anything to fill in; most objects have been through it already.
-pub(crate) fn lacks(value: &Value, schema: &Value) -> bool {
-    match value {
-        Value::Object(entries) => {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            let is_missing = |(name, property): (&String, &Value)| {
-                default_of(property).is_some()
-                    && entries.get(name).is_none_or(|value| is_stray_null(value, property))
-            };
-            if properties.into_iter().flatten().any(is_missing) {
-                return true;
-            }
-            let additional = schema.get("additionalProperties").filter(|it| it.is_object());
-            entries.iter().any(|(name, value)| {
-                match properties.and_then(|properties| properties.get(name)) {
-                    Some(property) => lacks(value, property),
-                    None => {
-                        additional.is_some_and(|it| is_stray_null(value, it) || lacks(value, it))
-                    }
-                }
-            })
-        }
-        Value::Array(items) => schema.get("items").is_some_and(|schema| {
+pub(crate) fn lacks(value: Json<'_>, schema: &Value) -> bool {
+    let is_stray_null = |value: Json<'_>, schema: &Value| value.is_null() && !is_nullable(schema);
+    if let Some(items) = value.items() {
+        return schema.get("items").is_some_and(|schema| {
             items.iter().any(|item| is_stray_null(item, schema) || lacks(item, schema))
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        });
     }
+    let Some(entries) = value.fields() else { return false };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_missing = |(name, property): (&String, &Value)| {
+        default_of(property).is_some()
+            && entries.get(name).is_none_or(|value| is_stray_null(value, property))
+    };
+    if properties.into_iter().flatten().any(is_missing) {
+        return true;
+    }
+    let additional = schema.get("additionalProperties").filter(|it| it.is_object());
+    if additional.is_none() && properties.is_none() {
+        return false;
+    }
+    entries.iter().any(|(name, value)| {
+        match properties.and_then(|properties| properties.get(name)) {
+            Some(property) => lacks(value, property),
+            None => additional.is_some_and(|it| is_stray_null(value, it) || lacks(value, it)),
+        }
+    })
 }
 
 /// The part of a schema that defaults come from: a kind has hundreds of fields, and few of them have one.
@@ -99,13 +103,17 @@ fn default_of(schema: &Value) -> Option<&Value> {
     schema.get("default").filter(|default| !default.is_null())
 }
 
-fn is_stray_null(value: &Value, schema: &Value) -> bool {
-    value.is_null() && schema.get("nullable") != Some(&Value::Bool(true))
+fn is_nullable(schema: &Value) -> bool {
+    schema.get("nullable") == Some(&Value::Bool(true))
 }
 
-fn refill(value: &mut Value, schema: &Value) {
+fn is_stray_null(value: &Tree<'_>, schema: &Value) -> bool {
+    *value == Tree::Null && !is_nullable(schema)
+}
+
+fn refill(value: &mut Tree<'_>, schema: &Value) {
     if is_stray_null(value, schema) {
-        *value = default_of(schema).cloned().unwrap_or_default();
+        *value = default_of(schema).map_or(Tree::Null, |default| Tree::owned(default.clone()));
     }
 }
 
@@ -140,12 +148,13 @@ mod tests {
         if want.get("free").is_none() {
             want["free"] = json!("x");
         }
-        let mut by_part = value.clone();
-        assert_eq!(lacks(&value, &schema), value != want);
-        fill(&mut value, &schema);
-        assert!(!lacks(&value, &schema));
-        assert_eq!(value, want);
+        let mut filled = Tree::owned(value.clone());
+        let (mut by_part, wanted) = (filled.clone(), Tree::owned(want.clone()));
+        assert_eq!(lacks(Json::Value(&value), &schema), value != want);
+        fill(&mut filled, &schema);
+        assert!(!lacks(Json::from(&filled), &schema));
+        assert_eq!(filled, wanted);
         fill(&mut by_part, &of(&schema));
-        assert_eq!(by_part, want);
+        assert_eq!(by_part, wanted);
     }
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{
     cel::{
         self, Bindings, Budget, CompileErrors, Environment, Extension, Program, Type,
@@ -13,6 +11,7 @@ use super::{
     check::{Compile, CompileFault, Role},
     document::Tier,
     facts::{Facts, Question},
+    json::{Json, Tree},
     request::Request,
 };
 
@@ -202,9 +201,9 @@ const COMPARE_IT: &str = "what an object holds has no type before it is there: c
 pub(crate) struct Inputs<'a> {
     pub request: &'a Request<'a>,
     /// The variable `request`, if an expression may want it.
-    pub variable: Option<&'a Value>,
-    pub params: Option<&'a Value>,
-    pub namespace: Option<&'a Value>,
+    pub variable: Option<&'a Tree<'a>>,
+    pub params: Option<Json<'a>>,
+    pub namespace: Option<Json<'a>>,
     pub authorizer: Option<&'a Decisions<'a>>,
 }
 
@@ -290,7 +289,7 @@ impl<'a> Scope<'a> {
             object: inputs.request.object,
             old_object: inputs.request.old_object,
             params: inputs.params,
-            request: inputs.variable,
+            request: inputs.variable.map(Json::Tree),
             namespace_object: inputs.namespace,
             authorizer: inputs.authorizer.map(|it| it as &dyn Authorizer),
             variables: variables.bound(),
@@ -300,15 +299,18 @@ impl<'a> Scope<'a> {
     }
 
     /// On an object alone, which is no request.
-    pub(crate) fn of_object(object: &'a Value, variables: &'a Variables, budget: u64) -> Self {
+    pub(crate) fn of_object(object: Json<'a>, variables: &'a Variables, budget: u64) -> Self {
         let bindings =
             Bindings { object: Some(object), variables: variables.bound(), ..Bindings::default() };
         Self { bindings, budget: Budget::new(budget) }
     }
 
     /// With a key, and whose it is.
-    pub(crate) fn held(self, key: &'a Value, holder: &'a Value) -> Self {
-        Self { bindings: self.bindings.held(key, holder), ..self }
+    pub(crate) fn held(self, key: Json<'a>, holder: Json<'a>) -> Self {
+        Self {
+            bindings: Bindings { key: Some(key), holder: Some(holder), ..self.bindings },
+            ..self
+        }
     }
 
     /// What is left of the budget.

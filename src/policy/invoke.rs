@@ -1,7 +1,7 @@
 //! One invocation of a mutating policy: its conditions, and each of its mutations on the object as the
 //! one before left it.
 
-use std::{borrow::Cow, cell::OnceCell};
+use std::cell::OnceCell;
 
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use super::{
     convert, defaults,
     engine::{Decisions, Expression, Inputs, Scope, Stop},
     facts::{Facts, Lookup, Question},
+    json::{Json, Tree},
     json_patch::{self, Failure},
     merge::{self, KindSchema, Schemas},
     plan::Invocation,
@@ -29,58 +30,65 @@ pub(crate) enum Fault {
 }
 
 /// An invocation on the object as it is now.
-pub(crate) struct Invoked<'a> {
-    pub schemas: &'a Schemas,
+pub(crate) struct Invoked<'i, 'a> {
+    pub schemas: &'i Schemas,
     /// Of the request's kind.
-    pub schema: Option<&'a KindSchema>,
-    pub facts: &'a dyn Facts,
-    pub invocation: &'a Invocation<'a>,
-    pub request: Request<'a>,
-    pub variables: &'a RequestVariables,
+    pub schema: Option<&'i KindSchema>,
+    pub facts: &'i dyn Facts,
+    pub invocation: &'i Invocation<'i>,
+    pub request: Request<'i>,
+    pub variables: &'i RequestVariables<'a>,
 }
 
 /// `request`, which is the same for all policies, whatever they make of the object; made when a policy
 /// wants it.
-#[derive(Default)]
-pub(crate) struct RequestVariables {
+pub(crate) struct RequestVariables<'a> {
+    request: Request<'a>,
     /// Conditions are shown the resource as it was asked for.
-    for_conditions: OnceCell<Value>,
-    for_mutations: OnceCell<Value>,
+    for_conditions: OnceCell<Tree<'a>>,
+    for_mutations: OnceCell<Tree<'a>>,
 }
 
-impl RequestVariables {
-    fn for_conditions(&self, request: &Request<'_>) -> &Value {
+impl<'a> RequestVariables<'a> {
+    pub(crate) fn new(request: &Request<'a>) -> Self {
+        Self { request: *request, for_conditions: OnceCell::new(), for_mutations: OnceCell::new() }
+    }
+
+    fn for_conditions(&self) -> &Tree<'a> {
+        let request = &self.request;
         self.for_conditions.get_or_init(|| request.variable(request.request_resource))
     }
 
-    fn for_mutations(&self, request: &Request<'_>) -> &Value {
+    fn for_mutations(&self) -> &Tree<'a> {
+        let request = &self.request;
         if request.resource == request.request_resource {
-            return self.for_conditions(request);
+            return self.for_conditions();
         }
         self.for_mutations.get_or_init(|| request.variable(request.resource))
     }
 }
 
-impl Invoked<'_> {
+impl Invoked<'_, '_> {
     pub(crate) fn conditions(&self, memo: &Memo) -> Result<Conditions, Question> {
         let policy = &self.invocation.policy.policy;
         let decisions = Decisions { facts: self.facts, request: &self.request };
         let inputs = Inputs {
             request: &self.request,
-            variable: policy.wants_request.then(|| self.variables.for_conditions(&self.request)),
-            params: self.invocation.param.as_deref(),
+            variable: policy.wants_request.then(|| self.variables.for_conditions()),
+            params: self.invocation.param.as_deref().map(Json::Value),
             namespace: None,
             authorizer: Some(&decisions),
         };
         conditions::evaluate(policy, &inputs, memo)
     }
 
-    /// The object as the mutation leaves it, borrowed if it leaves it as it is.
+    /// The object as the mutation leaves it; none if it leaves it as it is. `copy` is a copy of the object.
     pub(crate) fn mutation<'o>(
         &self,
         mutation: &Mutation,
-        object: &'o Value,
-    ) -> Result<Cow<'o, Value>, Fault> {
+        object: Json<'_>,
+        copy: impl Fn() -> Tree<'o>,
+    ) -> Result<Option<Tree<'o>>, Fault> {
         let schema = self.schema;
         let mut changed = match mutation {
             Mutation::Apply(expression) => {
@@ -90,27 +98,34 @@ impl Invoked<'_> {
                 let mut configuration = self.evaluated(expression, convert::configuration)?;
                 let schema = schema.ok_or_else(unpublished_scale)?;
                 for key in ["apiVersion", "kind"] {
-                    configuration[key] = object.get(key).cloned().unwrap_or_default();
+                    configuration[key] = object.get(key).map(Json::to_value).unwrap_or_default();
                 }
-                merge::apply(self.schemas, schema, object, &configuration)
-                    .map(Cow::Owned)
-                    .map_err(|text| Fault::Error(format!("error applying patch: {text}")))?
+                let merged = merge::apply(self.schemas, schema, &object.to_value(), &configuration)
+                    .map_err(|text| Fault::Error(format!("error applying patch: {text}")))?;
+                Some(Tree::owned(merged))
             }
             Mutation::JsonPatch(expression) => {
                 let operations = self.evaluated(expression, convert::operations)?;
-                match json_patch::apply(object, &operations) {
-                    Ok(changed) => with_kind(changed)?,
-                    Err(Failure::Test) => Cow::Borrowed(object),
+                let changed = if operations.is_empty() {
+                    Ok(None)
+                } else {
+                    json_patch::apply(copy(), &operations).map(Some)
+                };
+                let changed = match changed {
+                    Ok(changed) => changed,
+                    Err(Failure::Test) => None,
                     Err(Failure::Error(text)) => {
                         return Err(Fault::Error(format!("JSON Patch: {text}")));
                     }
-                }
+                };
+                has_kind(changed.as_ref().map_or(object, Json::from))?;
+                changed
             }
         };
         if let Some(schema) = schema
-            && defaults::lacks(&changed, &schema.defaults)
+            && defaults::lacks(changed.as_ref().map_or(object, Json::from), &schema.defaults)
         {
-            defaults::fill(changed.to_mut(), &schema.defaults);
+            defaults::fill(changed.get_or_insert_with(copy), &schema.defaults);
         }
         Ok(changed)
     }
@@ -126,9 +141,9 @@ impl Invoked<'_> {
         let decisions = Decisions { facts: self.facts, request: &self.request };
         let inputs = Inputs {
             request: &self.request,
-            variable: policy.wants_request.then(|| self.variables.for_mutations(&self.request)),
-            params: self.invocation.param.as_deref(),
-            namespace: namespace.as_ref(),
+            variable: policy.wants_request.then(|| self.variables.for_mutations()),
+            params: self.invocation.param.as_deref().map(Json::Value),
+            namespace: namespace.as_ref().map(Json::Value),
             authorizer: Some(&decisions),
         };
         let mut scope = Scope::new(&inputs, &policy.variables, RUNTIME_BUDGET);
@@ -175,11 +190,11 @@ fn unpublished_scale() -> Fault {
 }
 
 /// A patch must leave something that can be read.
-fn with_kind(object: Cow<'_, Value>) -> Result<Cow<'_, Value>, Fault> {
-    let has = |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
-    if has("kind") {
-        return Ok(object);
+fn has_kind(object: Json<'_>) -> Result<(), Fault> {
+    if object.get("kind").and_then(Json::as_str).is_some_and(|kind| !kind.is_empty()) {
+        return Ok(());
     }
+    let object = object.to_value();
     Err(Fault::Final(
         format!("Internal error occurred: Object 'Kind' is missing in '{object}'"),
         Reason::InternalError,

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use super::json::{Json, Object, Shape, Tree};
 
 /// One operation, as a policy's expression gives it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,6 +17,13 @@ pub(crate) struct Operation {
     pub path: String,
     pub from: String,
     pub value: Option<Value>,
+}
+
+impl Operation {
+    /// What is to be written.
+    fn written(&self) -> Tree<'static> {
+        self.value.clone().map_or(Tree::Null, Tree::owned)
+    }
 }
 
 /// Why a patch does not apply.
@@ -32,15 +41,9 @@ impl From<String> for Failure {
     }
 }
 
-/// The object with all operations applied, in order; itself if there are none.
-pub(crate) fn apply<'o>(
-    object: &'o Value,
-    operations: &[Operation],
-) -> Result<Cow<'o, Value>, Failure> {
-    if operations.is_empty() {
-        return Ok(Cow::Borrowed(object));
-    }
-    let mut patched = object.clone();
+/// The object with all operations applied, in order.
+pub(crate) fn apply<'a>(object: Tree<'a>, operations: &[Operation]) -> Result<Tree<'a>, Failure> {
+    let mut patched = object;
     for operation in operations {
         match operation.op.as_str() {
             "add" => add(&mut patched, operation)?,
@@ -52,19 +55,19 @@ pub(crate) fn apply<'o>(
             other => return Err(format!("Unexpected kind: {other}").into()),
         }
     }
-    Ok(Cow::Owned(patched))
+    Ok(patched)
 }
 
-fn add(document: &mut Value, operation: &Operation) -> Result<(), String> {
+fn add(document: &mut Tree<'_>, operation: &Operation) -> Result<(), String> {
     let path = &operation.path;
     let (parent, key) = parent_mut(document, path).ok_or_else(|| {
         format!("add operation does not apply: doc is missing path: \"{path}\": missing value")
     })?;
-    insert(parent, &key, operation.value.clone().unwrap_or_default())
+    insert(parent, key, operation.written())
         .map_err(|error| format!("error in add for path: '{path}': {error}"))
 }
 
-fn remove(document: &mut Value, operation: &Operation) -> Result<(), String> {
+fn remove(document: &mut Tree<'_>, operation: &Operation) -> Result<(), String> {
     let path = &operation.path;
     let (parent, key) = parent_mut(document, path).ok_or_else(|| {
         format!("remove operation does not apply: doc is missing path: \"{path}\": missing value")
@@ -74,17 +77,17 @@ fn remove(document: &mut Value, operation: &Operation) -> Result<(), String> {
         .map_err(|error| format!("error in remove for path: '{path}': {error}"))
 }
 
-fn replace(document: &mut Value, operation: &Operation) -> Result<(), String> {
+fn replace(document: &mut Tree<'_>, operation: &Operation) -> Result<(), String> {
     let path = &operation.path;
-    let value = operation.value.clone().unwrap_or_default();
+    let value = operation.written();
     if path.is_empty() {
         return match value {
-            Value::Object(_) | Value::Array(_) => {
+            Tree::Object(_) | Tree::List(_) => {
                 *document = value;
                 Ok(())
             }
-            Value::Null => {
-                *document = Value::Object(Map::new());
+            Tree::Null => {
+                *document = Tree::Object(Object::default());
                 Ok(())
             }
             _ => Err("replace operation value must be object or array: %!w(<nil>)".to_owned()),
@@ -94,10 +97,10 @@ fn replace(document: &mut Value, operation: &Operation) -> Result<(), String> {
         format!("replace operation does not apply: doc is missing path: {path}: missing value")
     })?;
     match parent {
-        Value::Object(entries) => {
-            entries.insert(key, value);
+        Tree::Object(entries) => {
+            entries.insert(Cow::Owned(key), value);
         }
-        Value::Array(items) => {
+        Tree::List(items) => {
             let index = index(&key, items.len()).map_err(|_| {
                 format!(
                     "replace operation does not apply: doc is missing key: {path}: missing value"
@@ -110,7 +113,7 @@ fn replace(document: &mut Value, operation: &Operation) -> Result<(), String> {
     Ok(())
 }
 
-fn relocate(document: &mut Value, operation: &Operation) -> Result<(), String> {
+fn relocate(document: &mut Tree<'_>, operation: &Operation) -> Result<(), String> {
     let Operation { from, path, .. } = operation;
     if from.is_empty() {
         return Err(no_from("move"));
@@ -125,11 +128,10 @@ fn relocate(document: &mut Value, operation: &Operation) -> Result<(), String> {
             "move operation does not apply: doc is missing destination path: {path}: missing value"
         )
     })?;
-    insert(parent, &key, value)
-        .map_err(|error| format!("error in move for path: '{path}': {error}"))
+    insert(parent, key, value).map_err(|error| format!("error in move for path: '{path}': {error}"))
 }
 
-fn copy(document: &mut Value, operation: &Operation) -> Result<(), String> {
+fn copy(document: &mut Tree<'_>, operation: &Operation) -> Result<(), String> {
     let Operation { from, path, .. } = operation;
     if from.is_empty() {
         return Err(no_from("copy"));
@@ -146,25 +148,28 @@ fn copy(document: &mut Value, operation: &Operation) -> Result<(), String> {
             "copy operation does not apply: doc is missing destination path: {path}: missing value"
         )
     })?;
-    insert(parent, &key, value)
+    insert(parent, key, value)
         .map_err(|error| format!("error while adding value during copy: {error}"))
 }
 
-fn test(document: &Value, operation: &Operation) -> Result<(), Failure> {
+fn test(document: &Tree<'_>, operation: &Operation) -> Result<(), Failure> {
     let path = &operation.path;
-    let wanted = operation.value.as_ref();
+    let wanted = operation.value.as_ref().map(Json::Value);
     if path.is_empty() {
-        return wanted.filter(|wanted| same(document, wanted)).map(|_| ()).ok_or(Failure::Test);
+        return wanted
+            .filter(|wanted| same(Json::from(document), *wanted))
+            .map(|_| ())
+            .ok_or(Failure::Test);
     }
     let (parent, key) = parent(document, path).ok_or_else(|| {
         format!("test operation does not apply: is missing path: {path}: missing value")
     })?;
     let found = get(parent, &key)
         .map_err(|error| format!("error in test for path: '{path}': {error}"))?
-        .filter(|found| !found.is_null());
+        .filter(|found| **found != Tree::Null);
     match (found, wanted) {
         (None, None) => Ok(()),
-        (Some(found), Some(wanted)) if same(found, wanted) => Ok(()),
+        (Some(found), Some(wanted)) if same(Json::from(found), wanted) => Ok(()),
         _ => Err(Failure::Test),
     }
 }
@@ -177,26 +182,29 @@ fn no_from(operation: &str) -> String {
 
 /// The collection that a path ends in, and the key in it. What comes before the first slash is not
 /// looked at, and null is not a place to go through.
-fn parent<'a>(document: &'a Value, path: &str) -> Option<(&'a Value, String)> {
+fn parent<'t, 'a>(document: &'t Tree<'a>, path: &str) -> Option<(&'t Tree<'a>, String)> {
     let (steps, key) = steps(path)?;
     let parent = steps.iter().try_fold(document, |value, step| {
-        get(value, step).ok().flatten().filter(|value| value.is_object() || value.is_array())
+        get(value, step).ok().flatten().filter(|value| value.is_collection())
     })?;
     Some((parent, key))
 }
 
-fn parent_mut<'a>(document: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
+fn parent_mut<'t, 'a>(
+    document: &'t mut Tree<'a>,
+    path: &str,
+) -> Option<(&'t mut Tree<'a>, String)> {
     let (steps, key) = steps(path)?;
     let parent = steps.iter().try_fold(document, |value, step| {
         let next = match value {
-            Value::Object(entries) => entries.get_mut(step),
-            Value::Array(items) => {
+            Tree::Object(entries) => entries.get_mut(step),
+            Tree::List(items) => {
                 let index = index(step, items.len()).ok()?;
                 items.get_mut(index)
             }
             _ => None,
         };
-        next.filter(|value| value.is_object() || value.is_array())
+        next.filter(|value| value.is_collection())
     })?;
     Some((parent, key))
 }
@@ -225,32 +233,32 @@ fn unescaped(step: &str) -> String {
     out
 }
 
-fn get<'a>(parent: &'a Value, key: &str) -> Result<Option<&'a Value>, String> {
+fn get<'t, 'a>(parent: &'t Tree<'a>, key: &str) -> Result<Option<&'t Tree<'a>>, String> {
     match parent {
-        Value::Object(entries) => Ok(entries.get(key)),
-        Value::Array(items) => index(key, items.len()).map(|index| items.get(index)),
+        Tree::Object(entries) => Ok(entries.get(key)),
+        Tree::List(items) => index(key, items.len()).map(|index| items.get(index)),
         _ => Ok(None),
     }
 }
 
-fn take(parent: &mut Value, key: &str) -> Result<Value, String> {
+fn take<'a>(parent: &mut Tree<'a>, key: &str) -> Result<Tree<'a>, String> {
     match parent {
-        Value::Object(entries) => entries
+        Tree::Object(entries) => entries
             .remove(key)
             .ok_or_else(|| format!("Unable to remove nonexistent key: {key}: missing value")),
-        Value::Array(items) => index(key, items.len()).map(|index| items.remove(index)),
-        _ => Ok(Value::Null),
+        Tree::List(items) => index(key, items.len()).map(|index| items.remove(index)),
+        _ => Ok(Tree::Null),
     }
 }
 
-fn insert(parent: &mut Value, key: &str, value: Value) -> Result<(), String> {
+fn insert<'a>(parent: &mut Tree<'a>, key: String, value: Tree<'a>) -> Result<(), String> {
     match parent {
-        Value::Object(entries) => {
-            entries.insert(key.to_owned(), value);
+        Tree::Object(entries) => {
+            entries.insert(Cow::Owned(key), value);
         }
-        Value::Array(items) if key == "-" => items.push(value),
-        Value::Array(items) => {
-            let number = number(key)
+        Tree::List(items) if key == "-" => items.push(value),
+        Tree::List(items) => {
+            let number = number(&key)
                 .map_err(|error| format!("value was not a proper array index: '{key}': {error}"))?;
             items.insert(bounded(number, items.len() + 1)?, value);
         }
@@ -286,18 +294,19 @@ fn number(key: &str) -> Result<i64, String> {
 }
 
 /// Equal as JSON texts: `1` is not `1.0`.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
+fn same(one: Json<'_>, other: Json<'_>) -> bool {
+    match (one.shape(), other.shape()) {
+        (Shape::Object(one), Shape::Object(other)) => {
             one.len() == other.len()
                 && one.iter().all(|(key, value)| other.get(key).is_some_and(|it| same(value, it)))
         }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        (Shape::List(one), Shape::List(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other.iter()).all(|(one, other)| same(one, other))
         }
         // Null reads as an empty object.
-        (Value::Object(entries), Value::Null) | (Value::Null, Value::Object(entries)) => {
-            entries.is_empty()
+        (Shape::Object(fields), Shape::Null) | (Shape::Null, Shape::Object(fields)) => {
+            fields.is_empty()
         }
         _ => one == other,
     }
@@ -322,7 +331,8 @@ mod tests {
 
     fn patched(object: &Value, operations: &Value) -> Result<Value, Failure> {
         let operations: Vec<_> = operations.as_array().unwrap().iter().map(operation).collect();
-        apply(object, &operations).map(Cow::into_owned)
+        let patched = apply(Tree::from(Json::Value(object)), &operations)?;
+        Ok(Json::from(&patched).to_value())
     }
 
     #[rstest]

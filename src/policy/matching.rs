@@ -140,13 +140,13 @@ impl Rule {
     fn matches(&self, request: &Request<'_>, resource: Versioned<'_>, is_exact: bool) -> bool {
         let Versioned { group, version, name } = resource;
         let operation: &'static str = request.operation.into();
-        self.matches_scope(request)
-            && any(&self.operations, operation)
+        // First what most rules differ in.
+        self.resources.iter().any(|(resource, sub)| {
+            (resource == "*" || resource == name) && (sub == "*" || sub == request.sub_resource)
+        }) && any(&self.operations, operation)
             && any(&self.groups, group)
             && (!is_exact || any(&self.versions, version))
-            && self.resources.iter().any(|(resource, sub)| {
-                (resource == "*" || resource == name) && (sub == "*" || sub == request.sub_resource)
-            })
+            && self.matches_scope(request)
             && (self.names.is_empty() || self.names.iter().any(|it| it == request.name))
     }
 

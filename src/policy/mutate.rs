@@ -1,9 +1,7 @@
 //! Mutating policies on a request: each policy, binding and param sees the object as the one before
 //! left it; then, once, those that asked for it are invoked again.
 
-use std::{borrow::Cow, rc::Rc};
-
-use serde_json::Value;
+use std::rc::Rc;
 
 use super::{
     compiled::MutatingPolicy,
@@ -11,6 +9,7 @@ use super::{
     convert,
     facts::{Facts, Question},
     invoke::{Fault, Invoked, RequestVariables},
+    json::{Json, Tree},
     merge::{KindSchema, Schemas},
     patch,
     plan::{Key, Plan},
@@ -20,9 +19,9 @@ use super::{
 
 /// What mutating policies make of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Mutated {
+pub struct Mutated<'a> {
     /// The object as it is to be, if it is to be another.
-    pub object: Option<Value>,
+    pub object: Option<Tree<'a>>,
     /// Why the request is refused instead.
     pub denials: Vec<MutationDenial>,
 }
@@ -57,12 +56,12 @@ impl MutationDenial {
     }
 }
 
-impl Mutated {
+impl Mutated<'_> {
     /// The change as an RFC 6902 patch; empty if there is none.
     #[must_use]
     pub fn patch(&self, request: &Request<'_>) -> ::json_patch::Patch {
         match (request.object, &self.object) {
-            (Some(before), Some(after)) => patch::between(before, after),
+            (Some(before), Some(after)) => patch::between(before, Json::from(after)),
             _ => ::json_patch::Patch::default(),
         }
     }
@@ -87,68 +86,72 @@ impl Mutated {
 }
 
 /// The object as policies leave it, or everything that must be known first.
-pub(crate) fn mutate(
+pub(crate) fn mutate<'a>(
     policies: &[&MutatingPolicy],
     schemas: &Schemas,
-    request: &Request<'_>,
+    request: &Request<'a>,
     facts: &dyn Facts,
-) -> Result<Mutated, Vec<Question>> {
+) -> Result<Mutated<'a>, Vec<Question>> {
     if request.operation == Operation::Delete {
         // There is nothing to change, and not even the conditions are asked.
         return Ok(Mutated::default());
     }
-    let variables = RequestVariables::default();
+    let variables = RequestVariables::new(request);
     let kind = request.kind;
     let schema = schemas.kind(kind.group, kind.version, kind.name);
     let context = Context { policies, schemas, schema, facts, variables: &variables };
     let mut reinvocation = Reinvocation::default();
-    let first = context.pass(request, &mut reinvocation, false)?;
+    let first = context.pass(request, None, &mut reinvocation, false)?;
     if !first.is_carried_out || !first.denials.is_empty() {
         return Ok(Mutated { object: None, denials: first.denials });
     }
-    let again = first.object.as_ref().map_or(*request, |object| request.with_object(object));
-    let second = context.pass(&again, &mut reinvocation, true)?;
-    let Some(mut object) = second.object.or(first.object) else {
+    // As nothing was changed, nobody would say anything else the second time.
+    let Some(changed) = first.object else { return Ok(Mutated::default()) };
+    let second = context.pass(request, Some(&changed), &mut reinvocation, true)?;
+    // Else what is most often still the same would have to be copied.
+    drop(changed);
+    let Some(object) = second.object else {
         return Ok(Mutated { object: None, denials: second.denials });
     };
+    let mut object = Rc::unwrap_or_clone(object);
     if has_double(&object) {
         settle(request.object, &mut object);
     }
-    let is_changed = request.object != Some(&object);
+    let is_changed = request.object != Some(Json::from(&object));
     Ok(Mutated { object: is_changed.then_some(object), denials: second.denials })
 }
 
-fn has_double(value: &Value) -> bool {
+fn has_double(value: &Tree<'_>) -> bool {
     match value {
-        Value::Object(entries) => entries.values().any(has_double),
-        Value::Array(items) => items.iter().any(has_double),
-        Value::Number(number) => number.is_f64(),
-        Value::Null | Value::Bool(_) | Value::String(_) => false,
+        Tree::Object(fields) => fields.iter().any(|(_, value)| has_double(value)),
+        Tree::List(items) => items.iter().any(has_double),
+        Tree::Number(number) => number.is_f64(),
+        Tree::Null | Tree::Bool(_) | Tree::Text(_) => false,
     }
 }
 
 /// A whole double is written as an integer, as Go writes it; what was not changed stays as it was.
-fn settle(before: Option<&Value>, after: &mut Value) {
-    if before == Some(after) {
+fn settle(before: Option<Json<'_>>, after: &mut Tree<'_>) {
+    if before == Some(Json::from(&*after)) {
         return;
     }
     match after {
-        Value::Object(entries) => {
-            for (key, value) in entries {
+        Tree::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
                 settle(before.and_then(|before| before.get(key)), value);
             }
         }
-        Value::Array(items) => {
+        Tree::List(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                settle(before.and_then(|before| before.get(index)), item);
+                settle(before.and_then(|before| before.items()?.get(index)), item);
             }
         }
-        Value::Number(number) => {
+        Tree::Number(number) => {
             if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
-                *after = convert::number(double);
+                *after = Tree::owned(convert::number(double));
             }
         }
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
+        Tree::Null | Tree::Bool(_) | Tree::Text(_) => {}
     }
 }
 
@@ -166,32 +169,35 @@ impl Reinvocation {
 }
 
 /// Of one pass.
-struct Passed {
+struct Passed<'a> {
     /// The object, if it may be another.
-    object: Option<Value>,
+    object: Option<Rc<Tree<'a>>>,
     /// Whether any mutation was carried out, whatever it changed.
     is_carried_out: bool,
     denials: Vec<MutationDenial>,
 }
 
 /// What both passes go by.
-struct Context<'a> {
-    policies: &'a [&'a MutatingPolicy],
-    schemas: &'a Schemas,
-    schema: Option<&'a KindSchema>,
-    facts: &'a dyn Facts,
-    variables: &'a RequestVariables,
+struct Context<'c, 'a> {
+    policies: &'c [&'c MutatingPolicy],
+    schemas: &'c Schemas,
+    schema: Option<&'c KindSchema>,
+    facts: &'c dyn Facts,
+    variables: &'c RequestVariables<'a>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'_, 'a> {
+    /// `start` is what the object is by now, if that is not what was asked for.
     fn pass(
         &self,
-        request: &Request<'_>,
+        request: &Request<'a>,
+        start: Option<&Rc<Tree<'a>>>,
         reinvocation: &mut Reinvocation,
         is_again: bool,
-    ) -> Result<Passed, Vec<Question>> {
+    ) -> Result<Passed<'a>, Vec<Question>> {
         let Self { policies, schemas, schema, facts, variables } = *self;
-        let mut plan = Plan { request, facts, denials: Vec::new(), questions: Vec::new() };
+        let begun = start.map_or(*request, |object| request.with_object(&**object));
+        let mut plan = Plan { request: &begun, facts, denials: Vec::new(), questions: Vec::new() };
         let invocations: Vec<_> =
             policies.iter().flat_map(|policy| plan.invocations(policy)).collect();
         if !plan.questions.is_empty() {
@@ -200,7 +206,7 @@ impl Context<'_> {
         let mut denials = plan.denials;
         let mut is_carried_out = false;
         // Shared, not copied: most policies leave the object as it is.
-        let mut current: Option<Rc<Value>> = None;
+        let mut current = start.cloned();
         // Holds for the object as it is.
         let mut conditions = Memo::default();
         for invocation in &invocations {
@@ -219,12 +225,15 @@ impl Context<'_> {
                 continue;
             }
             for mutation in &invocation.policy.mutations {
-                let Some(object) = current.as_deref().or(request.object) else { continue };
-                let request = request.with_object(object);
-                let invoked = Invoked { schemas, schema, facts, invocation, request, variables };
-                let changed = match invoked.mutation(mutation, object) {
-                    Ok(Cow::Borrowed(_)) => None,
-                    Ok(Cow::Owned(changed)) => Some(Rc::new(changed)),
+                let now = current.clone();
+                let Some(asked) = request.object else { continue };
+                let object = now.as_deref().map_or(asked, Json::from);
+                let seen = request.with_object(object);
+                let invoked =
+                    Invoked { schemas, schema, facts, invocation, request: seen, variables };
+                let copy = || now.as_deref().map_or_else(|| Tree::from(asked), Tree::clone);
+                let changed = match invoked.mutation(mutation, object, copy) {
+                    Ok(changed) => changed.map(Rc::new),
                     Err(Fault::Ask(question)) => return Err(vec![question]),
                     Err(Fault::Error(text)) => {
                         denials.extend(invocation.denial(text, Reason::Invalid));
@@ -233,7 +242,11 @@ impl Context<'_> {
                     Err(Fault::Final(message, reason)) => {
                         let denial =
                             MutationDenial { is_final: true, ..invocation.always(message, reason) };
-                        return Ok(Passed { object: None, is_carried_out, denials: vec![denial] });
+                        return Ok(Passed {
+                            object: start.cloned(),
+                            is_carried_out,
+                            denials: vec![denial],
+                        });
                     }
                 };
                 is_carried_out = true;
@@ -244,10 +257,10 @@ impl Context<'_> {
             }
             let is_same = match (&current, &before) {
                 (Some(current), Some(before)) => Rc::ptr_eq(current, before) || current == before,
-                (None, None) => true,
-                _ => false,
+                (Some(current), None) => request.object == Some(Json::from(&**current)),
+                (None, _) => true,
             };
-            if !is_same && current.as_deref() != before.as_deref().or(request.object) {
+            if !is_same {
                 reinvocation.changed();
             }
             if invocation.policy.reinvoked {
@@ -258,6 +271,6 @@ impl Context<'_> {
         if is_carried_out {
             reinvocation.changed();
         }
-        Ok(Passed { object: current.map(Rc::unwrap_or_clone), is_carried_out, denials })
+        Ok(Passed { object: current, is_carried_out, denials })
     }
 }

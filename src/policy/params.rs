@@ -31,15 +31,33 @@ pub(crate) fn scope(kind: &ParamKind, facts: &dyn Facts) -> Result<Scope, NoPara
     }
 }
 
-/// One evaluation for each: none if the binding skips what it cannot find, one without params if
-/// it asks for none.
+/// What a policy is evaluated with, once for each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Params<'f> {
+    /// It asks for none: once, without.
+    Unasked,
+    /// None of them if the binding skips what it cannot find.
+    Found(&'f [Value]),
+}
+
+impl<'f> Params<'f> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Option<&'f Value>> {
+        let (unasked, found): (_, &[Value]) = match self {
+            Self::Unasked => (Some(None), &[]),
+            Self::Found(found) => (None, found),
+        };
+        unasked.into_iter().chain(found.iter().map(Some))
+    }
+}
+
+/// The params of a binding, or what is missing for them.
 pub(crate) fn collect<'f>(
     kind: Option<&ParamKind>,
     reference: Option<&ParamRef>,
     namespace: &str,
     facts: &'f dyn Facts,
-) -> Result<Vec<Option<&'f Value>>, NoParams> {
-    let (Some(kind), Some(reference)) = (kind, reference) else { return Ok(vec![None]) };
+) -> Result<Params<'f>, NoParams> {
+    let (Some(kind), Some(reference)) = (kind, reference) else { return Ok(Params::Unasked) };
     let error = |text: &str| NoParams::Error(text.to_owned());
     let namespace = match (scope(kind, facts)?, reference.namespace.as_str(), namespace) {
         (Scope::Cluster, "", _) => None,
@@ -70,7 +88,7 @@ pub(crate) fn collect<'f>(
             "no params found for policy binding with `Deny` parameterNotFoundAction",
         ));
     }
-    Ok(found.iter().map(Some).collect())
+    Ok(Params::Found(found))
 }
 
 #[cfg(test)]
@@ -135,7 +153,7 @@ mod tests {
         let facts = facts();
         let found =
             collect(Some(&kind(of)), Some(&reference(namespace, "Allow")), requested, &facts);
-        let found: Vec<_> = found.unwrap().into_iter().flatten().cloned().collect();
+        let found: Vec<_> = found.unwrap().iter().flatten().cloned().collect();
         assert_eq!(found, want);
     }
 
@@ -190,7 +208,8 @@ mod tests {
     #[test]
     fn without_a_reference_params_are_null() {
         let none = KnownFacts::default();
-        assert_eq!(collect(Some(&kind("Local")), None, "here", &none), Ok(vec![None]));
-        assert_eq!(collect(None, Some(&reference("", "Deny")), "here", &none), Ok(vec![None]));
+        assert_eq!(collect(Some(&kind("Local")), None, "here", &none), Ok(Params::Unasked));
+        assert_eq!(Params::Unasked.iter().collect::<Vec<_>>(), [None]);
+        assert_eq!(collect(None, Some(&reference("", "Deny")), "here", &none), Ok(Params::Unasked));
     }
 }

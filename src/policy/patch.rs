@@ -2,31 +2,32 @@
 //! defaulted, that is a field or two.
 
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, diff, jsonptr::PointerBuf};
-use serde_json::Value;
+
+use super::json::Json;
 
 /// What makes one object the other.
-pub(crate) fn between(before: &Value, after: &Value) -> Patch {
+pub(crate) fn between(before: Json<'_>, after: Json<'_>) -> Patch {
     let mut patch = Patch::default();
     collect(&PointerBuf::new(), before, after, &mut patch);
     patch
 }
 
-fn collect(at: &PointerBuf, before: &Value, after: &Value, patch: &mut Patch) {
-    let (Value::Object(before), Value::Object(after)) = (before, after) else {
-        let operations = diff(before, after).0.into_iter();
+fn collect(at: &PointerBuf, before: Json<'_>, after: Json<'_>, patch: &mut Patch) {
+    let (Some(was), Some(is)) = (before.fields(), after.fields()) else {
+        let operations = diff(&before.to_value(), &after.to_value()).0.into_iter();
         return patch.0.extend(operations.map(|operation| moved(at, operation)));
     };
-    for (key, is) in after {
-        match before.get(key) {
+    for (key, is) in is.iter() {
+        match was.get(key) {
             Some(was) if was == is => {}
             Some(was) => collect(&at.with_trailing_token(key), was, is, patch),
             None => {
-                let new = AddOperation { path: at.with_trailing_token(key), value: is.clone() };
+                let new = AddOperation { path: at.with_trailing_token(key), value: is.to_value() };
                 patch.0.push(PatchOperation::Add(new));
             }
         }
     }
-    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+    for (key, _) in was.iter().filter(|(key, _)| is.get(key).is_none()) {
         let gone = RemoveOperation { path: at.with_trailing_token(key) };
         patch.0.push(PatchOperation::Remove(gone));
     }
@@ -48,9 +49,13 @@ fn moved(at: &PointerBuf, mut operation: PatchOperation) -> PatchOperation {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn between(before: &Value, after: &Value) -> Patch {
+        super::between(Json::Value(before), Json::Value(after))
+    }
 
     fn any_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![any::<bool>().prop_map(Value::from), (0..3).prop_map(Value::from)];

@@ -102,7 +102,7 @@ impl<'a> Plan<'a> {
                 self.request.namespace,
                 self.facts,
             ) {
-                Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
+                Ok(found) => invocations.extend(found.iter().map(|param| Invocation {
                     policy,
                     binding,
                     param: param.map(shown),

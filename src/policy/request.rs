@@ -1,7 +1,9 @@
 //! The admission request as policies see it, borrowed from the `request` of an AdmissionReview.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use strum::{Display, EnumString, IntoStaticStr};
+
+use super::json::{Json, Shape, Tree};
 
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr)]
@@ -43,12 +45,12 @@ pub struct Request<'a> {
     /// What is being done.
     pub operation: Operation,
     /// The object as it is to be stored; none on deletes.
-    pub object: Option<&'a Value>,
+    pub object: Option<Json<'a>>,
     /// The object as it is stored; none on creates.
-    pub old_object: Option<&'a Value>,
+    pub old_object: Option<Json<'a>>,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    raw: &'a Value,
+    raw: Json<'a>,
 }
 
 /// Why a review cannot be understood.
@@ -60,7 +62,8 @@ pub struct RequestError {
 
 impl<'a> Request<'a> {
     /// Reads the `request` of an AdmissionReview v1.
-    pub fn from_json(raw: &'a Value) -> Result<Self, RequestError> {
+    pub fn from_json(raw: impl Into<Json<'a>>) -> Result<Self, RequestError> {
+        let raw = raw.into();
         let kind = versioned(raw.get("kind"), "kind").ok_or(RequestError { field: "kind" })?;
         let resource =
             versioned(raw.get("resource"), "resource").ok_or(RequestError { field: "resource" })?;
@@ -78,20 +81,20 @@ impl<'a> Request<'a> {
             operation,
             object: object("object"),
             old_object: object("oldObject"),
-            dry_run: raw.get("dryRun").and_then(Value::as_bool).unwrap_or_default(),
+            dry_run: raw.get("dryRun").and_then(Json::as_bool).unwrap_or_default(),
             raw,
         })
     }
 
     /// The same request for an object that has changed meanwhile.
     #[must_use]
-    pub fn with_object(self, object: &'a Value) -> Self {
-        Self { object: Some(object), ..self }
+    pub fn with_object(self, object: impl Into<Json<'a>>) -> Self {
+        Self { object: Some(object.into()), ..self }
     }
 
     /// Who asks, as in `userInfo`.
     #[must_use]
-    pub fn user_info(&self) -> Option<&'a Value> {
+    pub fn user_info(&self) -> Option<Json<'a>> {
         self.raw.get("userInfo")
     }
 
@@ -130,31 +133,34 @@ impl<'a> Request<'a> {
 
     /// The variable `request`. Its type hides what else is in it: an empty `uid`, and null objects.
     #[must_use]
-    pub fn variable(&self, resource: Versioned<'_>) -> Value {
-        let mut variable = Map::new();
-        let mut set = |key: &str, value: Value| variable.insert(key.to_owned(), value);
-        set("uid", json!(""));
+    pub fn variable(&self, resource: Versioned<'a>) -> Tree<'a> {
+        let mut variable = Vec::with_capacity(16);
+        let mut set = |key: &'static str, value: Tree<'a>| variable.push((key, value));
+        // In the order of their names.
+        set("dryRun", Tree::Bool(self.dry_run));
         set("kind", named(self.kind, "kind"));
-        set("resource", named(resource, "resource"));
+        if !self.name.is_empty() {
+            set("name", self.name.into());
+        }
+        if !self.namespace.is_empty() {
+            set("namespace", self.namespace.into());
+        }
+        set("object", Tree::Null);
+        set("oldObject", Tree::Null);
+        set("operation", <&str>::from(self.operation).into());
+        set("options", self.raw.get("options").map_or(Tree::Null, Tree::from));
         set("requestKind", named(self.request_kind, "kind"));
         set("requestResource", named(self.request_resource, "resource"));
         if !self.sub_resource.is_empty() {
-            set("subResource", json!(self.sub_resource));
-            set("requestSubResource", json!(self.sub_resource));
+            set("requestSubResource", self.sub_resource.into());
         }
-        if !self.name.is_empty() {
-            set("name", json!(self.name));
+        set("resource", named(resource, "resource"));
+        if !self.sub_resource.is_empty() {
+            set("subResource", self.sub_resource.into());
         }
-        if !self.namespace.is_empty() {
-            set("namespace", json!(self.namespace));
-        }
-        set("operation", json!(self.operation.to_string()));
+        set("uid", "".into());
         set("userInfo", user_info(self.user_info()));
-        set("object", Value::Null);
-        set("oldObject", Value::Null);
-        set("dryRun", json!(self.dry_run));
-        set("options", self.raw.get("options").cloned().unwrap_or_default());
-        Value::Object(variable)
+        Tree::object(variable)
     }
 }
 
@@ -183,12 +189,12 @@ pub fn namespace_variable(namespace: &Value) -> Value {
     json!({"metadata": metadata, "spec": part("spec"), "status": part("status")})
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(value: Json<'a>, key: &str) -> &'a str {
+    value.get(key).and_then(Json::as_str).unwrap_or_default()
 }
 
-fn versioned<'a>(value: Option<&'a Value>, name: &str) -> Option<Versioned<'a>> {
-    let value = value.filter(|value| value.is_object())?;
+fn versioned<'a>(value: Option<Json<'a>>, name: &str) -> Option<Versioned<'a>> {
+    let value = value?;
     let versioned = Versioned {
         group: text(value, "group"),
         version: text(value, "version"),
@@ -197,27 +203,28 @@ fn versioned<'a>(value: Option<&'a Value>, name: &str) -> Option<Versioned<'a>> 
     (!versioned.name.is_empty()).then_some(versioned)
 }
 
-fn named(versioned: Versioned<'_>, name: &str) -> Value {
-    json!({"group": versioned.group, "version": versioned.version, name: versioned.name})
+fn named<'a>(versioned: Versioned<'a>, name: &'static str) -> Tree<'a> {
+    let Versioned { group, version, name: value } = versioned;
+    Tree::object(vec![("group", group.into()), (name, value.into()), ("version", version.into())])
 }
 
 /// What is empty is not there.
-fn user_info(info: Option<&Value>) -> Value {
-    let mut shown = Map::new();
-    for key in ["username", "uid", "groups", "extra"] {
-        let value = info.and_then(|info| info.get(key));
-        let is_empty = match value {
-            None | Some(Value::Null) => true,
-            Some(Value::String(text)) => text.is_empty(),
-            Some(Value::Array(items)) => items.is_empty(),
-            Some(Value::Object(entries)) => entries.is_empty(),
-            Some(Value::Bool(_) | Value::Number(_)) => false,
+fn user_info(info: Option<Json<'_>>) -> Tree<'_> {
+    let mut shown = Vec::with_capacity(4);
+    for key in ["extra", "groups", "uid", "username"] {
+        let Some(value) = info.and_then(|info| info.get(key)) else { continue };
+        let is_empty = match value.shape() {
+            Shape::Null => true,
+            Shape::Text(text) => text.is_empty(),
+            Shape::List(items) => items.is_empty(),
+            Shape::Object(fields) => fields.is_empty(),
+            Shape::Bool(_) | Shape::Number(_) => false,
         };
-        if let Some(value) = value.filter(|_| !is_empty) {
-            shown.insert(key.to_owned(), value.clone());
+        if !is_empty {
+            shown.push((key, Tree::from(value)));
         }
     }
-    Value::Object(shown)
+    Tree::object(shown)
 }
 
 #[cfg(test)]
@@ -249,7 +256,7 @@ pub(crate) mod tests {
     fn the_variable_has_what_the_api_server_gives_it() {
         let raw = create();
         let request = Request::from_json(&raw).unwrap();
-        let variable = request.variable(request.resource);
+        let variable = Json::from(&request.variable(request.resource)).to_value();
         assert_eq!(
             variable["userInfo"],
             json!({"username": "admin", "groups": ["system:masters"]})

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::document::LabelSelector;
+use super::{document::LabelSelector, json::Json};
 
 /// A label selector whose requirements must all hold. Without any it selects everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,11 +41,12 @@ impl Selector {
     }
 
     /// Whether an object's labels are selected.
-    pub(crate) fn matches(&self, object: &Value) -> bool {
-        let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    pub(crate) fn matches<'a>(&self, object: impl Into<Json<'a>>) -> bool {
+        let object = object.into();
+        let labels = object.at(&["metadata", "labels"]).and_then(Json::fields);
         // Labels that are not all strings are no labels.
-        let labels = labels.filter(|labels| labels.values().all(Value::is_string));
-        let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        let labels = labels.filter(|labels| labels.iter().all(|(_, it)| it.as_str().is_some()));
+        let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Json::as_str);
         let listed = |values: &[String], value: &str| values.iter().any(|it| it == value);
         self.0.iter().all(|requirement| match requirement {
             Requirement::In(key, values) => label(key).is_some_and(|value| listed(values, value)),

@@ -185,23 +185,23 @@ impl PolicySet {
     }
 
     /// What mutating policies make of a request, or what must be known first.
-    pub fn mutate(
+    pub fn mutate<'a>(
         &self,
-        request: &Request<'_>,
+        request: &Request<'a>,
         facts: &dyn Facts,
         schemas: &Schemas,
-    ) -> Result<Mutated, Vec<Question>> {
+    ) -> Result<Mutated<'a>, Vec<Question>> {
         self.mutate_those(Concerned::All, request, facts, schemas)
     }
 
     /// The same by some of the policies.
-    pub fn mutate_those(
+    pub fn mutate_those<'a>(
         &self,
         concerned: Concerned,
-        request: &Request<'_>,
+        request: &Request<'a>,
         facts: &dyn Facts,
         schemas: &Schemas,
-    ) -> Result<Mutated, Vec<Question>> {
+    ) -> Result<Mutated<'a>, Vec<Question>> {
         let policies = self.mutating.iter().filter(|it| concerned.includes(it.policy.fails));
         mutate::mutate(&policies.collect::<Vec<_>>(), schemas, request, facts)
     }

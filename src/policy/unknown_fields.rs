@@ -1,14 +1,17 @@
 //! Fields that a kind does not have. The definitions of Metal3's kinds keep them, for a newer Metal3
 //! may know them, so kubectl does not complain about a typo: somebody must.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use serde_json::Value;
 
-use super::{difference::child, suggest::closest};
+use super::{
+    difference::child,
+    json::{self, Json, Shape},
+    suggest::closest,
+};
 use crate::api;
 
 /// A field that the kind does not have.
@@ -21,7 +24,7 @@ pub struct UnknownField {
 }
 
 /// Our kinds, by `apiVersion` and kind. Made once: deriving them takes milliseconds.
-static KINDS: LazyLock<BTreeMap<(String, String), Fields>> = LazyLock::new(|| {
+static KINDS: LazyLock<Vec<((String, String), Fields)>> = LazyLock::new(|| {
     let of_crd = |crd: CustomResourceDefinition| {
         let (group, kind) = (crd.spec.group, crd.spec.names.kind);
         crd.spec.versions.into_iter().filter_map(move |version| {
@@ -29,7 +32,7 @@ static KINDS: LazyLock<BTreeMap<(String, String), Fields>> = LazyLock::new(|| {
             Some(((format!("{group}/{}", version.name), kind.clone()), Fields::of(schema)))
         })
     };
-    api::crds().into_iter().flat_map(of_crd).collect()
+    api::definitions().flat_map(of_crd).collect()
 });
 
 /// What a schema says of which fields there are: a small part of it, kept in a small part of its memory.
@@ -62,14 +65,16 @@ impl Fields {
 
 /// The fields of an object that its kind does not have; none if the kind is not one of ours.
 #[must_use]
-pub fn unknown_fields(object: &Value) -> Vec<UnknownField> {
-    let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
+pub fn unknown_fields<'a>(object: impl Into<Json<'a>>) -> Vec<UnknownField> {
+    let object = object.into();
+    let text = |key: &str| object.get(key).and_then(Json::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let mut kinds = KINDS.iter();
     let mut found = Vec::new();
-    if let Some(fields) = KINDS.get(&(text("apiVersion"), text("kind"))) {
+    if let Some((_, fields)) = kinds.find(|((of, it), _)| *it == kind && *of == api_version) {
+        let written = object.fields().into_iter().flat_map(json::Fields::iter);
         // What was reported, not written, is nobody's typo.
-        for (key, value) in
-            object.as_object().into_iter().flatten().filter(|(key, _)| *key != "status")
-        {
+        for (key, value) in written.filter(|(key, _)| *key != "status") {
             field(&Place::Root, key, value, fields, &mut found);
         }
     }
@@ -93,20 +98,25 @@ impl Place<'_> {
     }
 }
 
-fn walk(place: &Place<'_>, value: &Value, known: &Fields, found: &mut Vec<UnknownField>) {
-    match (value, known) {
-        (Value::Object(entries), _) => {
-            for (key, value) in entries {
+fn walk(place: &Place<'_>, value: Json<'_>, known: &Fields, found: &mut Vec<UnknownField>) {
+    match (value.shape(), known) {
+        (Shape::Object(entries), Fields::Named(_) | Fields::Each(_)) => {
+            for (key, value) in entries.iter() {
                 field(place, key, value, known, found);
             }
         }
-        (Value::Array(items), Fields::List(known)) => {
+        (Shape::List(items), Fields::List(known)) => {
             for (index, item) in items.iter().enumerate() {
                 walk(&Place::Item(place, index), item, known, found);
             }
         }
         (
-            Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_),
+            Shape::Object(_)
+            | Shape::List(_)
+            | Shape::Null
+            | Shape::Bool(_)
+            | Shape::Number(_)
+            | Shape::Text(_),
             _,
         ) => {}
     }
@@ -115,7 +125,7 @@ fn walk(place: &Place<'_>, value: &Value, known: &Fields, found: &mut Vec<Unknow
 fn field(
     parent: &Place<'_>,
     key: &str,
-    value: &Value,
+    value: Json<'_>,
     known: &Fields,
     found: &mut Vec<UnknownField>,
 ) {
@@ -149,7 +159,7 @@ impl std::fmt::Display for UnknownField {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

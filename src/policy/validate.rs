@@ -11,6 +11,7 @@ use super::{
     decide::{self, Annotation, Decided},
     engine::{Decisions, Inputs},
     facts::{Facts, Lookup, Question},
+    json::{Json, Tree},
     matching::Matched,
     params::{self, NoParams},
     ratchet,
@@ -43,9 +44,9 @@ struct Run<'a> {
     request: &'a Request<'a>,
     facts: &'a dyn Facts,
     /// `request`, made when a policy wants it.
-    variable: OnceCell<Value>,
+    variable: OnceCell<Tree<'a>>,
     /// Conditions are shown the resource as it was asked for.
-    condition_variable: OnceCell<Value>,
+    condition_variable: OnceCell<Tree<'a>>,
     conditions: Memo,
     verdict: Verdict,
     questions: Vec<Question>,
@@ -114,7 +115,7 @@ impl<'a> Run<'a> {
             Err(Some(question)) => return self.ask(question),
             Err(None) => return self.no_namespace(definition, binding),
         };
-        for param in params {
+        for param in params.iter() {
             let denies = binding.actions.iter().any(|action| action == "Deny");
             match self.param(policy, param, namespace, denies) {
                 Ok(decided) => self.act(definition, binding, decided, annotations),
@@ -152,8 +153,8 @@ impl<'a> Run<'a> {
         let inputs = Inputs {
             request,
             variable,
-            params,
-            namespace: shown.as_ref(),
+            params: params.map(Json::Value),
+            namespace: shown.as_ref().map(Json::Value),
             authorizer: Some(&decisions),
         };
         let is_converted = request.resource != request.request_resource;
@@ -174,6 +175,7 @@ impl<'a> Run<'a> {
             ratchet::mark(policy, &inputs, &for_conditions, &mut decided)?;
         }
         // Annotations have no authorizer, and see the namespace as it is.
+        let namespace = namespace.map(Json::Value);
         let inputs = Inputs { authorizer: None, namespace, ..inputs };
         match decide::annotations(policy, &inputs)? {
             Ok(annotations) => Ok(Decided { decisions: decided, annotations }),

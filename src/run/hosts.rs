@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::Result;
 use prometheus_client::registry::Registry;
 
-use super::{Leading, Running};
+use super::{Leading, Running, ironic::Reading, namespace};
 use crate::{
-    adapters::{demo::Demo, hosts, ironic, leadership, uniqueness::Occupants},
+    adapters::{
+        demo::Demo, discovery::Forgotten, hosts, ironic::Ironic, leadership, uniqueness::Occupants,
+    },
     cli::{
         Settings,
         controllers::{Controller, Provisioner as Provisioners},
@@ -15,10 +16,9 @@ use crate::{
     controllers::host::{observed, provisioner::Provisioner},
 };
 
-/// Who does things to machines, and what it reads for that.
+/// Who does things to machines.
 pub(super) struct Provisioning {
     provisioner: Arc<dyn Provisioner>,
-    snapshot: Option<Arc<ironic::Snapshot>>,
     metrics: hosts::Metrics,
 }
 
@@ -26,33 +26,24 @@ pub(super) struct Provisioning {
 pub(super) fn provisioning(
     settings: &Settings,
     metrics: &mut Registry,
-) -> Result<Option<Provisioning>> {
+    reading: Option<&Reading>,
+) -> Option<Provisioning> {
     let wanted = &settings.controllers;
-    let Some(provisioner) = wanted.provisioner.filter(|_| wanted.has(Controller::Host)) else {
-        return Ok(None);
-    };
-    let counted = hosts::Metrics::new(metrics);
-    Ok(Some(match provisioner {
-        Provisioners::Demo => {
-            let demo = Demo::new(Duration::from_secs(wanted.demo_seconds.into()));
-            Provisioning { provisioner: Arc::new(demo), snapshot: None, metrics: counted }
-        }
+    let provisioner: Arc<dyn Provisioner> = match wanted
+        .provisioner
+        .filter(|_| wanted.has(Controller::Host))?
+    {
+        Provisioners::Demo => Arc::new(Demo::new(Duration::from_secs(wanted.demo_seconds.into()))),
         Provisioners::Ironic => {
-            let metrics = ironic::Metrics::new(metrics);
-            let ironic = &settings.ironic;
-            let client = Arc::new(ironic::Client::new(&ironic.settings()?, metrics.clone())?);
-            let snapshot = Arc::new(ironic::Snapshot::new(Arc::clone(&client), metrics));
-            let ironic = ironic::Ironic::new(client, Arc::clone(&snapshot), ironic.ramdisk());
-            Provisioning {
-                provisioner: Arc::new(ironic),
-                snapshot: Some(snapshot),
-                metrics: counted,
-            }
+            let Reading { client, snapshot } = reading?;
+            let ramdisk = settings.ironic.ramdisk();
+            Arc::new(Ironic::new(Arc::clone(client), Arc::clone(snapshot), ramdisk))
         }
-    }))
+    };
+    Some(Provisioning { provisioner, metrics: hosts::Metrics::new(metrics) })
 }
 
-/// Keeps them while this replica is the one that reconciles. Only that one reads Ironic.
+/// Keeps them while this replica is the one that reconciles.
 pub(super) fn keep(
     settings: &Settings,
     running: &Running,
@@ -60,32 +51,18 @@ pub(super) fn keep(
     occupants: Option<&Arc<Occupants>>,
     provisioning: Provisioning,
 ) {
-    let Provisioning { provisioner, snapshot, metrics } = provisioning;
+    let Provisioning { provisioner, metrics } = provisioning;
     let wanted = &settings.controllers;
     let keeper = hosts::Keeper {
         client: running.client.clone(),
         replica: settings.replica.clone(),
         provisioner,
         occupants: occupants.cloned(),
+        forgotten: Forgotten::new(running.client.clone(), namespace(settings, &running.client)),
         provisioning_limit: wanted.provisioning_limit.try_into().unwrap_or(usize::MAX),
         settings: observed::Settings { max_provisioning_retries: wanted.max_provisioning_retries },
         metrics,
     };
-    let keep = move || {
-        let (keeper, snapshot) = (keeper.clone(), snapshot.clone());
-        async move {
-            tokio::select! {
-                () = keeper.keep() => {}
-                () = keep_read(snapshot) => {}
-            }
-        }
-    };
+    let keep = move || keeper.clone().keep();
     running.until_stopped(leadership::while_leader(leading.0.clone(), keep));
-}
-
-async fn keep_read(snapshot: Option<Arc<ironic::Snapshot>>) {
-    match snapshot {
-        Some(snapshot) => snapshot.keep_read().await,
-        None => std::future::pending().await,
-    }
 }

@@ -5,7 +5,7 @@ use ironward::{
     api::{
         BareMetalHost,
         baremetalhost::{BareMetalHostStatus, BmcDetails},
-        hardware::HardwareDetails,
+        hardware::{Cpu, HardwareDetails},
         image::Image,
     },
     controllers::host::{
@@ -19,12 +19,12 @@ use ironward::{
         secrets::BmcSecret,
         slots::{Slots, Work},
     },
-    domain::provisioning_state::ProvisioningState,
+    domain::{mac::Mac, provisioning_state::ProvisioningState},
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use strum::IntoEnumIterator;
 
 /// How long anything takes the provisioner, in questions.
@@ -58,10 +58,14 @@ pub struct World {
     /// What happened, in words that tests count.
     pub log: Vec<String>,
     pub events: Vec<Event>,
+    /// The addresses of machines that are not to be discovered again.
+    pub forgotten: BTreeSet<Mac>,
     /// The writes and calls until the controller is killed.
     pub until_killed: Option<usize>,
     /// Whether the provisioner looks for a node by its id only, which is a mistake.
     pub is_forgetful: bool,
+    /// The operations that fail, by name.
+    pub failing: Vec<&'static str>,
 }
 
 /// The controller was killed.
@@ -104,8 +108,10 @@ impl World {
             ramdisk_network: Ok(None),
             log: Vec::new(),
             events: Vec::new(),
+            forgotten: BTreeSet::new(),
             until_killed: None,
             is_forgetful: false,
+            failing: Vec::new(),
         }
     }
 
@@ -158,6 +164,14 @@ impl World {
             }
         }
         panic!("the controller comes to no end: {:#?}", self.host);
+    }
+
+    /// Runs it for a while, as something that fails is tried for ever.
+    pub fn keep_trying(&mut self, passes: usize) {
+        for _ in 0..passes {
+            let pause = self.pass().unwrap().unwrap_or(IDLE);
+            self.now = self.now.checked_add(pause).unwrap();
+        }
     }
 
     /// One pass: how long to wait for the next, or that there is nothing to do.
@@ -247,12 +261,19 @@ impl World {
             self.effect()?;
             self.edit_metadata(|host| host.status = Some((**status).clone()));
         }
-        if !plan.remove_annotations.is_empty() {
+        if plan.architecture.is_some() || !plan.remove_annotations.is_empty() {
             self.effect()?;
             self.edit_metadata(|host| {
+                if plan.architecture.is_some() {
+                    host.spec.architecture.clone_from(&plan.architecture);
+                }
                 let annotations = host.metadata.annotations.get_or_insert_default();
                 annotations.retain(|key, _| !plan.remove_annotations.contains(key));
             });
+        }
+        if !plan.forget.is_empty() {
+            self.effect()?;
+            self.forgotten.clone_from(&plan.forget);
         }
         self.events.extend(plan.events.iter().cloned());
         Ok(())
@@ -274,9 +295,15 @@ impl World {
     }
 
     /// What a provisioner makes of an operation: it goes on from where the node is.
+    #[allow(clippy::too_many_lines, reason = "one arm an operation: a table is read at one place")]
     fn perform(&mut self, machine: &Machine, operation: &Operation) -> Result<Outcome, Error> {
         let done = |learnt| Ok(Outcome::Done(learnt));
         let nothing = Learnt::default;
+        let name: &str = operation.into();
+        if self.failing.contains(&name) {
+            self.log.push(format!("failed {operation:?}"));
+            return Ok(Outcome::Failed { message: "the machine is on fire".into() });
+        }
         if let Operation::Register { .. } = operation {
             let is_lost =
                 self.is_forgetful && machine.provisioning_id.is_none() && !self.is_at("verify");
@@ -304,7 +331,11 @@ impl World {
         if self.node.is_none() {
             return Err(Error::NotRegistered);
         }
-        let details = || HardwareDetails { hostname: Some("found".into()), ..Default::default() };
+        let details = || HardwareDetails {
+            hostname: Some("found".into()),
+            cpu: Some(Cpu { arch: Some("aarch64".into()), ..Cpu::default() }),
+            ..Default::default()
+        };
         match operation {
             Operation::Register { .. } | Operation::Delete | Operation::Detach { .. } => {
                 unreachable!()
@@ -368,8 +399,10 @@ impl World {
             Operation::Observe => {
                 done(Learnt { powered_on: Some(self.node.as_ref().unwrap().is_on), ..nothing() })
             }
-            Operation::PowerOn { .. } => self.switch(true),
-            Operation::PowerOff { .. } => self.switch(false),
+            Operation::PowerOn { .. } => self.switch(true, "switched on".into()),
+            Operation::PowerOff { mode, .. } => {
+                self.switch(false, format!("switched off {mode:?}"))
+            }
             Operation::Reboot { .. } => {
                 self.log.push("rebooted".into());
                 done(nothing())
@@ -378,11 +411,11 @@ impl World {
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "it is an answer like the others")]
-    fn switch(&mut self, on: bool) -> Result<Outcome, Error> {
+    fn switch(&mut self, on: bool, what: String) -> Result<Outcome, Error> {
         let node = self.node.as_mut().unwrap();
         if node.is_on != on {
             node.is_on = on;
-            self.log.push(if on { "switched on".into() } else { "switched off".into() });
+            self.log.push(what);
         }
         Ok(Outcome::Done(Learnt { powered_on: Some(on), ..Learnt::default() }))
     }

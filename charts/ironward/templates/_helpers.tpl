@@ -65,6 +65,55 @@ true
 {{- end -}}
 {{- end }}
 
+{{/* Whether machines are kept; empty if not. */}}
+{{- define "ironward.keepsMachines" -}}
+{{- if .Values.machines.enabled -}}
+{{- if ne .Values.profile "standalone" -}}
+{{ fail "machines.enabled is for profile standalone: in profile companion CAPM3 keeps the machines" }}
+{{- end -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* Whether machines that report to Ironic become hosts; empty if not. In either profile: whoever keeps the hosts goes on from there. */}}
+{{- define "ironward.discovers" -}}
+{{- if .Values.discovery.enabled -}}
+{{- if not .Values.ironic.url -}}
+{{ fail "discovery.enabled needs ironic.url: where is Ironic?" }}
+{{- end -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* Whether machines are remediated; empty if not. */}}
+{{- define "ironward.remediates" -}}
+{{- if .Values.remediation.enabled -}}
+{{- if ne .Values.profile "standalone" -}}
+{{ fail "remediation.enabled is for profile standalone: in profile companion CAPM3 remediates machines" }}
+{{- end -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* Whether Ironic is spoken with; empty if not. */}}
+{{- define "ironward.usesIronic" -}}
+{{- if or (include "ironward.keepsHosts" .) (include "ironward.discovers" .) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* The controllers that run, separated by commas; empty if none does. */}}
+{{- define "ironward.controllers" -}}
+{{- $controllers := list -}}
+{{- if include "ironward.keepsHosts" . }}{{ $controllers = append $controllers "host" }}{{ end -}}
+{{- if include "ironward.keepsMachines" . }}{{ $controllers = concat $controllers (list "cluster" "machine" "machine-template") }}{{ end -}}
+{{- if include "ironward.remediates" . }}{{ $controllers = append $controllers "remediation" }}{{ end -}}
+{{- if include "ironward.discovers" . }}{{ $controllers = append $controllers "discovery" }}{{ end -}}
+{{- if .Values.autoscale.enabled }}{{ $controllers = append $controllers "autoscale" }}{{ end -}}
+{{- if .Values.metadata.enabled }}{{ $controllers = append $controllers "metadata" }}{{ end -}}
+{{- join "," $controllers -}}
+{{- end }}
+
 {{/* What Pod Security Admission calls restricted. */}}
 {{- define "ironward.podSecurity" -}}
 runAsNonRoot: true

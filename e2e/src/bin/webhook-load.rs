@@ -10,7 +10,7 @@ use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
     fleet::{self, Member},
-    ironward::{Ironward, Options},
+    ironward::{self, Ironward, Options},
     load::{self, Latencies, Process, number, reviews},
     progress::{Progress, say},
 };
@@ -48,17 +48,24 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let plane = ControlPlane::start()?;
     cluster::install_kinds(&plane)?;
+    ironward::build(&arguments.profile)?;
+    let cores = std::thread::available_parallelism()?.get();
     let options = Options { profile: Some(arguments.profile.clone()), ..Options::default() };
+    // It is to know of one core, as in a pod that may use one, and the load is not to take that from it.
+    load::hold_to([0])?;
     let ironward = Ironward::start_with(&plane, &options)?;
+    load::hold_to(1.min(cores - 1)..cores)?;
     ironward.wait_until_ready()?;
     let progress = Progress::start(&format!("creating {} hosts", arguments.hosts));
     let members: Vec<_> = (0..arguments.hosts).map(Member::imaginary).collect();
     fleet::create(&plane, &members, &json!({"online": true}))?;
     progress.done();
     let server = Process::of(ironward.process.id());
-    server.pin_to_core(0)?;
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    // One thread for each core that the server does not have: more would wait for each other, and that would count as the server's.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((cores - 1).max(1))
+        .enable_all()
+        .build()?;
     runtime.block_on(measure(&arguments, &ironward, &plane, server))
 }
 

@@ -46,6 +46,8 @@ pub struct Past {
     pub steps: Vec<String>,
     /// The files on the config drive of the last deployment, by path.
     pub config_drive: Option<BTreeMap<String, String>>,
+    /// The steps at which faults were met, in order.
+    pub faults: Vec<String>,
 }
 
 impl Machine {
@@ -115,6 +117,13 @@ impl Machine {
     /// that somebody has plugged in.
     pub fn boot_from_network(&self) -> Result<()> {
         let body = json!({"Boot": {"BootSourceOverrideTarget": "Pxe"}});
+        self.ask(Method::PATCH, "", Some(&body))?;
+        self.set_power(Power::On)
+    }
+
+    /// Turns it on as somebody does who stands in front of it: what is on its disk comes before the network.
+    pub fn boot_from_disk(&self) -> Result<()> {
+        let body = json!({"Boot": {"BootSourceOverrideTarget": "Hdd"}});
         self.ask(Method::PATCH, "", Some(&body))?;
         self.set_power(Power::On)
     }

@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     eventually::eventually,
+    kubectl,
     process_group::{Process, ProcessGroup},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
@@ -59,6 +60,16 @@ impl Service {
                 .context("could not write Ironic's password file")?;
         }
         self.environment.copy_empty_database(dir)
+    }
+
+    /// Makes so many more nodes like the one that there is.
+    pub fn multiply(&self, dir: &Path, count: usize) -> Result<()> {
+        let mut command = self.environment.command("multiply.py", dir);
+        command.arg("--database").arg(dir.join("ironic.sqlite"));
+        command.arg("--count").arg(count.to_string());
+        let answer = kubectl::run(&mut command, "")?;
+        ensure!(answer.success, "could not make nodes in Ironic's database\n{}", answer.err);
+        Ok(())
     }
 
     /// Starts it, without waiting.

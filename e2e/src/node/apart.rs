@@ -58,7 +58,7 @@ pub fn with_own_network(test: impl FnOnce() + Send) -> Result<()> {
     if is_skipped() {
         return Ok(());
     }
-    Apart::new(Packages::provide()?)?.within(test)
+    Apart::provide()?.within(test)
 }
 
 /// Such a part. It ends with this value.
@@ -72,6 +72,11 @@ pub struct Apart {
 }
 
 impl Apart {
+    /// Makes one, with the programs that it takes.
+    pub fn provide() -> Result<Self> {
+        Self::new(Packages::provide()?)
+    }
+
     /// Makes one, with a network that has one interface beside loopback.
     pub fn new(packages: Packages) -> Result<Self> {
         let group = ProcessGroup::new("node")?;

@@ -1,7 +1,7 @@
 //! The provisioning limit, looked at while hosts compete for it and while Ironward is killed.
 
 use crate::stage::{Stage, in_company};
-use ironward_e2e::eventually::eventually;
+use ironward_e2e::{eventually::eventually, haunt::Victim};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const LIMIT: usize = 2;
 #[test]
 fn no_more_hosts_are_busy_than_may_be() {
     let _company = in_company();
-    let mut stage = Stage::new(&["--demo-seconds=3", "--provisioning-limit=2"]);
+    let stage = Stage::new(&["--demo-seconds=3", "--provisioning-limit=2"]);
     stage.start();
     for number in 1..=HOSTS {
         stage.create_host(&format!("worker-{number}"), number);
@@ -30,7 +30,7 @@ fn no_more_hosts_are_busy_than_may_be() {
         .unwrap();
     };
     look(&stage, 1);
-    stage.kill();
+    stage.kill().unwrap();
     stage.start();
     look(&stage, HOSTS.into());
     assert!(was_delayed, "nobody had to wait");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 #[test]
 fn what_is_asked_for_is_done() {
     let _company = in_company();
-    let mut stage = Stage::new(&["--demo-seconds=1"]);
+    let stage = Stage::new(&["--demo-seconds=1"]);
     stage.start();
     stage.create_host("running", 1);
     stage.patch("running", &image("a"));

@@ -1,26 +1,35 @@
 //! A control plane with the host controller, and hosts to put on it.
 
+use anyhow::Result;
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
     eventually::eventually,
+    gate::Gate,
+    haunt::Victim,
     ironward::{Ironward, Options},
     kubectl::Kubectl,
+    process_group::Process,
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    process::Command,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 pub use ironward_e2e::alone::in_company;
 
-/// A lease has to run out first where a replica was killed.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Enough for a life in which Ironward is killed at every step.
+pub const PATIENCE: Duration = Duration::from_mins(4);
 
 /// A control plane, and an Ironward that can be killed.
 pub struct Stage {
     pub plane: ControlPlane,
     pub kubectl: Kubectl,
-    ironward: Option<Ironward>,
+    /// Whoever holds it may end it and start another.
+    ironward: Mutex<Option<Ironward>>,
     options: Options,
 }
 
@@ -33,21 +42,44 @@ impl Stage {
         let mut all = vec!["--controllers=host".to_owned(), "--provisioner=demo".to_owned()];
         all.extend(flags.iter().map(|&flag| flag.to_owned()));
         let options = Options { flags: all, ..Options::default() };
-        Self { plane, kubectl, ironward: None, options }
+        Self { plane, kubectl, ironward: Mutex::default(), options }
     }
 
-    pub fn start(&mut self) {
-        let ironward = Ironward::start_with(&self.plane, &self.options).unwrap();
-        ironward.wait_until_ready().unwrap();
-        ironward.wait_until_in_force(&self.plane).unwrap();
-        self.ironward = Some(ironward);
+    /// Has Ironward speak with the API server through a gate.
+    pub fn put_gate(&mut self) -> Gate {
+        let gate = Gate::open(&self.plane.own_kubeconfig().unwrap()).unwrap();
+        self.options.kubeconfig = Some(gate.kubeconfig(self.plane.dir()).unwrap());
+        gate
     }
 
-    /// As the kernel does when memory runs out.
-    pub fn kill(&mut self) {
-        let ironward = self.ironward.take().unwrap();
-        ironward.process.signal(Signal::KILL).unwrap();
-        ironward.process.wait_for_exit(PATIENCE).unwrap();
+    /// Has every change of a host written down, in a format of kubectl's.
+    pub fn watch(&self, format: &str) -> Process {
+        let mut kubectl = Command::new(self.kubectl.folder().join("kubectl"));
+        kubectl.env("KUBECONFIG", self.plane.admin_kubeconfig());
+        kubectl.args(["get", "bmh", "--watch", "--no-headers", "--output", format]);
+        self.plane.spawn("watch", kubectl).unwrap()
+    }
+
+    pub fn start(&self) {
+        self.start_again().unwrap();
+        let ironward = self.ironward();
+        ironward.as_ref().unwrap().wait_until_in_force(&self.plane).unwrap();
+    }
+
+    fn ironward(&self) -> MutexGuard<'_, Option<Ironward>> {
+        self.ironward.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log_tail(&self) -> String {
+        self.ironward().as_ref().map(|it| it.process.log_tail()).unwrap_or_default()
+    }
+
+    /// As a person does who is told that nobody answers for hosts at the moment.
+    fn insist(&self, arguments: &[&str], input: &str) {
+        eventually(PATIENCE, "somebody answers", || {
+            self.kubectl.expect_with_input(arguments, input).map_err(|error| error.to_string())
+        })
+        .unwrap();
     }
 
     pub fn host(&self, name: &str) -> Value {
@@ -62,10 +94,7 @@ impl Stage {
         });
         match seen {
             Ok(host) => host,
-            Err(error) => {
-                let log = self.ironward.as_ref().map(|it| it.process.log_tail());
-                panic!("{error:#}\n{}", log.unwrap_or_default())
-            }
+            Err(error) => panic!("{error:#}\n{}", self.log_tail()),
         }
     }
 
@@ -83,16 +112,16 @@ impl Stage {
 
     pub fn patch(&self, name: &str, patch: &Value) {
         let patch = patch.to_string();
-        self.kubectl.expect(&["patch", "bmh", name, "--type=merge", "--patch", &patch]).unwrap();
+        self.insist(&["patch", "bmh", name, "--type=merge", "--patch", &patch], "");
     }
 
     pub fn annotate(&self, name: &str, annotation: &str) {
-        self.kubectl.expect(&["annotate", "bmh", name, "--overwrite", annotation]).unwrap();
+        self.insist(&["annotate", "bmh", name, "--overwrite", annotation], "");
     }
 
     pub fn delete(&self, name: &str) {
         self.annotate(name, "ironward.dev/allow-delete=");
-        self.kubectl.expect(&["delete", "bmh", name, "--wait=false"]).unwrap();
+        self.insist(&["delete", "bmh", name, "--wait=false"], "");
     }
 
     /// How often something was told of a host.
@@ -105,6 +134,23 @@ impl Stage {
             });
         // Counted in a series from the second on.
         of_host.map(|event| event["series"]["count"].as_u64().unwrap_or(1)).sum()
+    }
+}
+
+impl Victim for Stage {
+    fn kill(&self) -> Result<()> {
+        let ironward = self.ironward().take().unwrap();
+        ironward.process.signal(Signal::KILL)?;
+        ironward.process.wait_for_exit(PATIENCE).map(drop)
+    }
+
+    /// It does not wait until the one that was killed is no longer awaited.
+    fn start_again(&self) -> Result<()> {
+        self.kubectl.expect(&["delete", "lease", "ironward", "--ignore-not-found"])?;
+        let ironward = Ironward::start_with(&self.plane, &self.options)?;
+        ironward.wait_until_ready()?;
+        *self.ironward() = Some(ironward);
+        Ok(())
     }
 }
 
@@ -139,9 +185,7 @@ pub fn image(name: &str) -> Value {
 
 impl Stage {
     pub fn create(&self, object: &Value) {
-        let created =
-            self.kubectl.expect_with_input(&["create", "--filename", "-"], &object.to_string());
-        created.unwrap();
+        self.insist(&["create", "--filename", "-"], &object.to_string());
     }
 
     pub fn create_host(&self, name: &str, number: u8) {

@@ -27,7 +27,10 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
 
     for profile in PROFILES {
         for mode in MODES {
-            let hosts = format!("hosts.enabled={}", profile == "standalone");
+            let is_alone = profile == "standalone";
+            let kept = format!(
+                "hosts.enabled={is_alone},machines.enabled={is_alone},discovery.enabled=true,autoscale.enabled=true"
+            );
             let profile = format!("profile={profile}");
             let mode = format!("certificate.mode={mode}");
             let rendered = helm
@@ -46,7 +49,7 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
                     "--set",
                     "policies.useAuthorizer=true",
                     "--set",
-                    &hosts,
+                    &kept,
                     "--set",
                     "ironic.url=https://ironic.test:6385,ironic.authSecret=a,ironic.caSecret=b,ironic.clientCertificateSecret=c",
                     "--set",
@@ -87,6 +90,7 @@ fn values_that_are_none_are_refused() {
         ("profile=alone", "profile"),
         ("certificate.mode=secret", "/certificate/secret/name"),
         ("policies.files.own=text", "own"),
+        ("machines.enabled=true", "in profile companion CAPM3 keeps the machines"),
     ] {
         let answer = helm.run(&["template", "ironward", CHART, "--set", values]).unwrap();
         assert!(!answer.success, "{values} was taken");

@@ -5,6 +5,8 @@
 mod certificate;
 mod chart;
 mod life;
+mod machines;
+mod metadata;
 mod node;
 mod operators;
 mod permissions;

@@ -35,7 +35,8 @@ fn start(release: &Release<'_>) -> Ironward {
     release.start(&Replica { arguments, ..Replica::default() }).unwrap()
 }
 
-fn create(release: &Release<'_>, round: usize) -> String {
+/// A host with its Secret.
+pub fn create_host(release: &Release<'_>, round: usize) -> String {
     let name = format!("worker-{round}");
     let objects = format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc, namespace: default}}\n\
@@ -66,7 +67,7 @@ fn hosts_are_kept_with_what_the_chart_permits() {
     let kubectl = plane.kubectl().in_namespace("default");
     let replica = start(&release);
     wait_until_in_force(&release, &replica);
-    let name = create(&release, 1);
+    let name = create_host(&release, 1);
     let state = "jsonpath={.status.provisioning.state}";
     until(
         "the host is available",
@@ -122,7 +123,7 @@ fn without(release: &Release<'_>, round: usize, verb: &str, resource: &str) {
     set(&json!(rules));
     let since = lines(release);
     let replica = start(release);
-    create(release, round);
+    create_host(release, round);
     until(
         &format!("something is refused without {verb} {resource}"),
         || asked(release, since),

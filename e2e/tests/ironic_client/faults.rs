@@ -3,20 +3,21 @@
 
 use std::{fs, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use ironward::{
-    adapters::ironic::{Login, TlsFiles},
+    adapters::ironic::{Login, Settings, TlsFiles},
     controllers::host::{
         hidden::Hidden,
         provisioner::{Error, Operation, RebootMode},
     },
 };
 use ironward_e2e::{
-    certificates::Authority,
+    certificates::{Authority, Files},
+    gate::Gate,
     ironic::{DriverCall, Fault, Step},
 };
 
-use super::stage::{DEPROVISION, INSPECT, PREPARE, REGISTER, Side, settings_for, shared};
+use super::stage::{DEPROVISION, INSPECT, PREPARE, REGISTER, Side, Stage, settings_for, shared};
 
 #[test]
 fn a_wrong_password_is_told_and_the_right_one_is_taken() -> Result<()> {
@@ -168,6 +169,32 @@ fn a_node_that_is_locked_is_busy_and_ironics_own_mistakes_are_not_the_machines()
     Ok(())
 }
 
+/// Somebody stands before Ironic who lets in nobody without a certificate.
+fn is_asked_for_a_certificate(
+    stage: &Stage,
+    right: &Settings,
+    trouble: &impl Fn(Settings) -> Result<String>,
+) -> Result<()> {
+    let [known, unknown] = [tempfile::tempdir()?, tempfile::tempdir()?];
+    let (authority, stranger) = (Authority::new(known.path())?, Authority::new(unknown.path())?);
+    let ca_pem = stage.ironic.ca_pem().context("no authority")?;
+    let gate = Gate::open_to_certified(stage.ironic.url(), ca_pem, &authority)?;
+    let with = |identity: Option<Files>| {
+        let identity = identity.map(|files| (files.certificate, files.key));
+        let tls = TlsFiles { ca: Some(authority.certificate()), identity, insecure: false };
+        Settings { url: gate.url(), tls, ..right.clone() }
+    };
+    for identity in [None, Some(stranger.for_user("ironward", &[])?)] {
+        let told = trouble(with(identity))?;
+        ensure!(told.starts_with("Ironic "), "{told}");
+    }
+    let identity = authority.for_user("ironward", &[])?;
+    let side = Side::new(&with(Some(identity)), stage.ironic.ramdisk_url())?;
+    side.read();
+    ensure!(side.snapshot.failures() == 0);
+    Ok(())
+}
+
 #[test]
 fn whoever_is_not_let_in_is_told_so_without_the_password() -> Result<()> {
     let stage = shared()?;
@@ -213,6 +240,8 @@ fn whoever_is_not_let_in_is_told_so_without_the_password() -> Result<()> {
         TlsFiles { ca: Some(Authority::new(&other)?.certificate()), ..TlsFiles::default() };
     let told = trouble(misled)?;
     ensure!(told.contains("cannot be reached") && told.contains("certificate"), "{told}");
+
+    is_asked_for_a_certificate(stage, &right, &trouble)?;
 
     let mut elsewhere = right;
     elsewhere.url = stage.ironic.rack_url().to_owned();

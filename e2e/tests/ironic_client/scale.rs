@@ -22,7 +22,8 @@ fn a_thousand_nodes_at_rest_cost_three_requests_a_tick_at_most() -> Result<()> {
     let side = &stage.side;
     // The first read after new nodes came also reads ports.
     side.read();
-    ensure!(side.snapshot.nodes().len() == NODES, "{}", side.snapshot.nodes().len());
+    let known = side.snapshot.all().map_err(anyhow::Error::msg)?.nodes.len();
+    ensure!(known == NODES, "{known}");
     let before = side.metrics.requests();
     side.read();
     let asked = side.metrics.requests() - before;

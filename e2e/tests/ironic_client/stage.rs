@@ -1,7 +1,6 @@
 //! A real Ironic, and our side of the conversation with it.
 
 use std::{
-    collections::BTreeSet,
     fs,
     path::Path,
     sync::{
@@ -17,13 +16,13 @@ use ironward::{
     adapters::ironic::{
         Client, Ironic as Provisioner, Login, Metrics, Settings, Snapshot, TlsFiles,
     },
-    api::baremetalhost::{BootMode, InspectionMode},
+    api::BareMetalHost,
     controllers::host::{
         hidden::Hidden,
         machine::{BmcAccess, ConfigDrive, Credentials, Identity, Machine},
         provisioner::{Error, Learnt, Operation, Outcome, Provision, Provisioner as _},
+        secrets::BmcSecret,
     },
-    domain::{automated_cleaning::AutomatedCleaningMode, provisioning_state::ProvisioningState},
     ironic::driver::Ramdisk,
 };
 use ironward_e2e::ironic::{self, Ironic};
@@ -54,7 +53,8 @@ pub fn shared() -> Result<&'static Stage> {
     static SHARED: OnceLock<Result<Stage>> = OnceLock::new();
     let started = SHARED.get_or_init(|| {
         Stage::start(&ironic::Settings {
-            machines: 12,
+            machines: 16,
+            discovery: Some(ironic::Driver::FakeHardware),
             credentials: Some(ironic::Credentials::new("ironward", "correct horse")),
             tls: true,
             ..ironic::Settings::default()
@@ -87,20 +87,16 @@ impl Stage {
         let machine = self.ironic.take_machine()?;
         let mut host = host(&machine.name);
         host.boot_mac = Some(machine.boot_mac.parse()?);
-        host.bmc = Some(BmcAccess {
-            address: machine.bmc_address().parse()?,
-            credentials: Credentials {
-                username: Hidden::new(machine.credentials.username.clone()),
-                password: Hidden::new(machine.credentials.password.clone()),
-            },
-            disable_certificate_verification: false,
-        });
+        host.bmc = Some(bmc(&machine.bmc_address(), &machine.credentials)?);
         Ok((host, machine))
     }
 
-    /// A host with a node of fake hardware, which is manageable.
+    /// A host with a node of fake hardware, which is manageable. It has a BMC, for nothing is deployed by an interface that writes nothing to a host
+    /// without one; nobody registers it, so that its node stays what it is.
     pub fn fake_host(&self, name: &str) -> Result<Machine> {
-        let (host, api) = (host(name), self.ironic.api());
+        let nobody = ironic::Credentials::new("nobody", "nothing");
+        let bmc = Some(bmc("redfish://127.0.0.1/redfish/v1/Systems/fake", &nobody)?);
+        let (host, api) = (Machine { bmc, ..host(name) }, self.ironic.api());
         let node = format!("default~{name}");
         api.create_node(
             &json!({"name": node, "driver": "fake-hardware", "inspect_interface": "fake"}),
@@ -219,6 +215,17 @@ impl Side {
     }
 }
 
+fn bmc(address: &str, credentials: &ironic::Credentials) -> Result<BmcAccess> {
+    Ok(BmcAccess {
+        address: address.parse()?,
+        credentials: Credentials {
+            username: Hidden::new(credentials.username.clone()),
+            password: Hidden::new(credentials.password.clone()),
+        },
+        disable_certificate_verification: false,
+    })
+}
+
 fn host(name: &str) -> Machine {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -228,24 +235,8 @@ fn host(name: &str) -> Machine {
             name: name.into(),
             uid: format!("00000000-0000-4000-8000-{number:012}"),
         },
-        provisioning_id: None,
-        state: ProvisioningState::Registering,
-        since: None,
-        bmc: None,
-        boot_mac: None,
-        known_macs: BTreeSet::new(),
-        boot_mode: BootMode::Uefi,
-        architecture: None,
-        inspection_mode: InspectionMode::Agent,
         root_device_hints: None,
-        raid: None,
-        image: None,
-        custom_deploy: None,
-        automated_cleaning: AutomatedCleaningMode::Metadata,
-        disable_power_off: false,
-        powered_on: false,
-        externally_provisioned: false,
-        preprovisioning_network_data: None,
+        ..Machine::of(&BareMetalHost::default(), &BmcSecret::Unnamed, None)
     }
 }
 

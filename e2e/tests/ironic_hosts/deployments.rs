@@ -117,16 +117,16 @@ fn hardware_is_inspected_again_when_somebody_wants_that() -> Result<()> {
 
     // An inspection that hangs is begun anew by a forced reboot.
     let hanging = Fault::ramdisk_is_slow(Step::Inspection, Duration::from_hours(1));
-    let hanging = stage.ironic.inject(hanging.of(&machine.id))?;
+    let hanging = stage.ironic.inject(hanging.of(&machine.id).times(1))?;
     stage.kubectl.expect(&["annotate", "bmh", name, "inspect.metal3.io="])?;
     eventually(PATIENCE, "the ramdisk hangs", || match machine.past() {
-        Ok(past) if past.boots == boots + 2 => Ok(()),
+        Ok(past) if past.faults == ["inspection"] => Ok(()),
         past => Err(format!("{past:?}")),
     })?;
-    hanging.clear()?;
+    ensure!(machine.past()?.boots == boots + 2, "{:?}", machine.past()?);
     let wish = r#"reboot.metal3.io={"mode": "hard", "force": true}"#;
     stage.kubectl.expect(&["annotate", "bmh", name, wish])?;
     stage.until(name, "it is inspected after all", is_done)?;
     ensure!(machine.past()?.boots == boots + 3, "{:?}", machine.past()?);
-    Ok(())
+    hanging.clear()
 }

@@ -1,19 +1,45 @@
 //! From its creation to its deletion, as it is seen by people, by Ironic and by the BMC.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
-use ironward_e2e::ironic::{Credentials, Power, Settings};
+use ironward_e2e::{
+    certificates::Authority,
+    eventually::eventually,
+    gate::Gate,
+    ironic::{Credentials, Ironic, Power, Settings},
+};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, image};
+use crate::stage::{PATIENCE, Stage, Way, image};
 
-#[test]
-fn a_host_goes_through_its_whole_life() -> Result<()> {
-    let stage = Stage::start(&Settings {
+/// Who comes to Ironic needs a password, and a certificate to be let through to it.
+fn well_guarded(authority: &Authority) -> Result<Stage> {
+    let ironic = Ironic::start(&Settings {
         machines: 2,
         credentials: Some(Credentials::new("ironward", "correct horse")),
         tls: true,
         ..Settings::default()
     })?;
+    let ca_pem = ironic.ca_pem().context("no authority")?;
+    let gate = Gate::open_to_certified(ironic.url(), ca_pem, authority)?;
+    let way = Way {
+        url: gate.url(),
+        ca_pem: Some(fs::read_to_string(authority.certificate())?),
+        identity: Some(authority.for_user("ironward", &[])?),
+    };
+    Stage::with(ironic, way)
+}
+
+#[test]
+fn a_host_goes_through_its_whole_life() -> Result<()> {
+    let files = tempfile::tempdir()?;
+    let stage = well_guarded(&Authority::new(files.path())?)?;
+    lives(&stage)?;
+    is_never_off(&stage)
+}
+
+fn lives(stage: &Stage) -> Result<()> {
     let (api, machine) = (stage.ironic.api(), stage.ironic.take_machine()?);
     let name = machine.name.as_str();
 
@@ -28,17 +54,39 @@ fn a_host_goes_through_its_whole_life() -> Result<()> {
 
     let host = stage.until_state(name, "available")?;
     ensure!(host["status"]["hardware"]["ramMebibytes"] == 32 << 10, "{host:#}");
+    stage.until(name, "its architecture is filled in", |host| {
+        host["spec"]["architecture"] == "x86_64"
+    })?;
     let id = host["status"]["provisioning"]["ID"].as_str().context("no id")?.to_owned();
     ensure!(api.node(&id)?["provision_state"] == "available");
 
-    stage.patch(name, &image(&stage.ironic))?;
+    let mut patch = image(&stage.ironic);
+    patch["spec"]["metaData"] = json!({"name": rendered(stage)?});
+    stage.patch(name, &patch)?;
     stage.until_state(name, "provisioned")?;
     ensure!(machine.power()? == Power::On);
     let past = machine.past()?;
     ensure!(past.steps == ["erase_devices_metadata", "write_image"], "{past:?}");
     let files = past.config_drive.context("no config drive")?;
     let meta_data: Value = serde_json::from_str(&files["/openstack/latest/meta_data.json"])?;
-    ensure!(meta_data["metal3-name"] == name && meta_data["local-hostname"] == name, "{meta_data}");
+    ensure!(meta_data["metal3-name"] == name && meta_data["local_hostname"] == name, "{meta_data}");
+    let rendered = (&meta_data["local-hostname"], &meta_data["rack"]);
+    ensure!(rendered == (&json!("worker-np1-0"), &json!("007")), "{meta_data}");
+    ensure!(meta_data["uuid"] == host["metadata"]["uid"], "{meta_data}");
+
+    // Off for as long as somebody wants it, and off and on again.
+    let power = |on: bool| move |host: &Value| host["status"]["poweredOn"] == on;
+    stage.annotate(name, r#"reboot.metal3.io/fencing={"mode": "hard"}"#)?;
+    stage.until(name, "it is off", power(false))?;
+    ensure!(machine.power()? == Power::Off);
+    stage.annotate(name, "reboot.metal3.io/fencing-")?;
+    stage.until(name, "it is on", power(true))?;
+    ensure!(machine.power()? == Power::On);
+    stage.annotate(name, "reboot.metal3.io=")?;
+    stage.until(name, "it is rebooted", |host| {
+        host["metadata"]["annotations"]["reboot.metal3.io"].is_null() && power(true)(host)
+    })?;
+    ensure!(machine.power()? == Power::On);
 
     // The mode changes with the image, and counts.
     let boots = machine.past()?.boots;
@@ -49,5 +97,58 @@ fn a_host_goes_through_its_whole_life() -> Result<()> {
     stage.delete(name)?;
     ensure!(api.get("/v1/nodes")?["nodes"] == json!([]));
     ensure!(machine.power()? == Power::Off);
+    Ok(())
+}
+
+/// The Secret that the templates of a Metal3Metadata were rendered to for a machine.
+fn rendered(stage: &Stage) -> Result<String> {
+    let kind = |kind: &str, name: &str, spec: &Value| {
+        json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind,
+            "metadata": {"name": name}, "spec": spec,
+        })
+    };
+    let templates = json!({"local-hostname": "worker-np1-{{ getIndex }}", "rack": "{{ printf \"%03d\" (getIndexWithOffset 7) }}"});
+    stage.create(&kind("Metal3Metadata", "np1", &json!({"metaData": templates})))?;
+    let image =
+        json!({"url": "http://192.0.2.200/image.qcow2", "checksum": "http://192.0.2.200/SUMS"});
+    let spec = json!({"image": image, "metaData": {"configRef": {"name": "np1"}}});
+    stage.create(&kind("Metal3Machine", "worker-x", &spec))?;
+    eventually(PATIENCE, "the machine has metadata", || {
+        let machine =
+            stage.kubectl.get("metal3machine", "worker-x").map_err(|it| it.to_string())?;
+        let secret = machine["spec"]["metaData"]["dataSecret"]["name"].as_str().map(str::to_owned);
+        secret.ok_or_else(|| machine.to_string())
+    })
+}
+
+/// Not even when it is deleted. It is rebooted in one go.
+fn is_never_off(stage: &Stage) -> Result<()> {
+    let (api, machine) = (stage.ironic.api(), stage.ironic.take_machine()?);
+    let name = machine.name.as_str();
+    stage.create_secret(machine, &machine.credentials.password)?;
+    let spec = json!({
+        "disablePowerOff": true, "architecture": "aarch64",
+        "inspectionMode": "disabled", "automatedCleaningMode": "disabled",
+    });
+    stage.create_host_with(machine, &spec)?;
+    let is_on = |host: &Value| {
+        let status = &host["status"];
+        status["provisioning"]["state"] == "available" && status["poweredOn"] == true
+    };
+    stage.until(name, "it is available and on", is_on)?;
+    ensure!(machine.power()? == Power::On);
+    let node = api.at_version("1.95").node(&format!("default~{name}"))?;
+    ensure!(node["disable_power_off"] == true, "{node:#}");
+    ensure!(node["properties"]["cpu_arch"] == "aarch64", "{node:#}");
+
+    stage.annotate(name, r#"reboot.metal3.io={"mode": "hard", "force": true}"#)?;
+    stage.until(name, "it is rebooted", |host| {
+        host["metadata"]["annotations"]["reboot.metal3.io"].is_null() && is_on(host)
+    })?;
+    stage.until_told(name, "Rebooted")?;
+    stage.delete(name)?;
+    ensure!(api.get("/v1/nodes")?["nodes"] == json!([]));
+    ensure!(machine.power()? == Power::On);
     Ok(())
 }

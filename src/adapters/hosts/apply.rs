@@ -9,8 +9,9 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{FIELD_MANAGER, followed::place_of, merge, reconcile::Reconciler};
+use super::{FIELD_MANAGER, followed::place_of, reconcile::Reconciler};
 use crate::{
+    adapters::patch,
     api::{BareMetalHost, HardwareData, hardware::HardwareDetails},
     controllers::host::{
         annotations::PAUSED,
@@ -33,20 +34,26 @@ impl Reconciler {
         if let Some(status) = &plan.status {
             let before = host.status.as_ref().map_or(Ok(json!({})), serde_json::to_value)?;
             let patch = json!({
-                "metadata": precondition(&host),
-                "status": merge::difference(&before, &serde_json::to_value(status)?),
+                "metadata": patch::precondition(&host.metadata),
+                "status": patch::difference(&before, &serde_json::to_value(status)?),
             });
             let written = self
                 .hosts(&host)
-                .patch_status(&host.name_any(), &parameters(), &Patch::Merge(patch))
+                .patch_status(
+                    &host.name_any(),
+                    &patch::written_by(FIELD_MANAGER),
+                    &Patch::Merge(patch),
+                )
                 .await;
             host = written.context("could not write the status")?;
             self.note(&host);
         }
-        if !plan.remove_annotations.is_empty() {
-            let removed = plan.remove_annotations.iter().map(|key| (key.clone(), Value::Null));
-            let annotations = Value::Object(removed.collect());
-            host = self.patch_metadata(&host, &json!({"annotations": annotations})).await?;
+        if plan.architecture.is_some() || !plan.remove_annotations.is_empty() {
+            host = self.patch_host(&host, change_of_host(plan)).await?;
+        }
+        if !plan.forget.is_empty() {
+            let name = format!("{}/{}", host.namespace().unwrap_or_default(), host.name_any());
+            self.forgotten.add(&plan.forget, &name).await?;
         }
         for event in &plan.events {
             self.tell(&host, event).await;
@@ -58,13 +65,13 @@ impl Reconciler {
     pub(super) async fn guard(&self, host: &BareMetalHost) -> Result<BareMetalHost> {
         let mut finalizers = host.finalizers().to_vec();
         finalizers.push(FINALIZER.to_owned());
-        self.patch_metadata(host, &json!({"finalizers": finalizers})).await
+        self.patch_host(host, json!({"metadata": {"finalizers": finalizers}})).await
     }
 
     /// Lets it go.
     pub(super) async fn release(&self, host: &BareMetalHost) -> Result<()> {
         let finalizers: Vec<_> = host.finalizers().iter().filter(|it| *it != FINALIZER).collect();
-        self.patch_metadata(host, &json!({"finalizers": finalizers})).await?;
+        self.patch_host(host, json!({"metadata": {"finalizers": finalizers}})).await?;
         Ok(())
     }
 
@@ -75,13 +82,13 @@ impl Reconciler {
         self.ledger.note(&host.metadata, place);
     }
 
-    async fn patch_metadata(&self, host: &BareMetalHost, change: &Value) -> Result<BareMetalHost> {
-        let mut metadata = precondition(host);
-        if let (Value::Object(metadata), Value::Object(change)) = (&mut metadata, change) {
-            metadata.extend(change.clone());
-        }
-        let patch = Patch::Merge(json!({"metadata": metadata}));
-        let written = self.hosts(host).patch(&host.name_any(), &parameters(), &patch).await;
+    async fn patch_host(&self, host: &BareMetalHost, mut change: Value) -> Result<BareMetalHost> {
+        json_patch::merge(&mut change, &json!({"metadata": patch::precondition(&host.metadata)}));
+        let patch = Patch::Merge(change);
+        let written = self
+            .hosts(host)
+            .patch(&host.name_any(), &patch::written_by(FIELD_MANAGER), &patch)
+            .await;
         written.context("could not write the host")
     }
 
@@ -120,13 +127,16 @@ impl Reconciler {
     }
 }
 
-/// Written only if nobody else has written since it was read, and to this very object.
-fn precondition(host: &BareMetalHost) -> Value {
-    json!({"uid": host.metadata.uid, "resourceVersion": host.metadata.resource_version})
-}
-
-fn parameters() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+/// What a plan changes of a host beside its status.
+fn change_of_host(plan: &Plan) -> Value {
+    let mut change = json!({});
+    if let Some(architecture) = &plan.architecture {
+        change["spec"] = json!({"architecture": architecture});
+    }
+    for key in &plan.remove_annotations {
+        change["metadata"]["annotations"][key] = Value::Null;
+    }
+    change
 }
 
 /// The host as the owner of what goes with it.

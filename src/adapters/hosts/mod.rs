@@ -3,10 +3,8 @@
 mod apply;
 mod followed;
 mod ledger;
-mod merge;
 mod metrics;
 mod observe;
-mod other_operator;
 mod reconcile;
 
 use std::{sync::Arc, time::Duration};
@@ -18,7 +16,6 @@ use kube::{
     runtime::{
         Controller, WatchStreamExt,
         controller::{self, Action},
-        events::{Recorder, Reporter},
         reflector::{ObjectRef, Store, store::Writer},
         watcher,
     },
@@ -33,7 +30,10 @@ use self::{
     reconcile::Reconciler,
 };
 use crate::{
-    adapters::uniqueness::Occupants,
+    adapters::{
+        discovery::Forgotten, events::Events, other_operator::BAREMETAL_OPERATOR,
+        uniqueness::Occupants,
+    },
     controllers::host::{observed::Settings, provisioner::Provisioner},
 };
 
@@ -59,6 +59,8 @@ pub struct Keeper {
     pub provisioner: Arc<dyn Provisioner>,
     /// Who has which addresses, if uniqueness is guarded here.
     pub occupants: Option<Arc<Occupants>>,
+    /// The machines that are not to be discovered again.
+    pub forgotten: Forgotten,
     /// How many hosts may be inspected, provisioned or deprovisioned at one time.
     pub provisioning_limit: usize,
     /// What people have set for all hosts.
@@ -70,14 +72,8 @@ pub struct Keeper {
 impl Keeper {
     /// Keeps hosts for as long as it runs, and nobody else does.
     pub async fn keep(self) {
-        loop {
-            other_operator::wait_until_gone(&self.client).await;
-            // What is broken off is gone on with by whoever comes next, as after a crash.
-            tokio::select! {
-                () = self.clone().work() => {}
-                () = other_operator::wait_until_there(&self.client) => {}
-            }
-        }
+        let client = self.client.clone();
+        BAREMETAL_OPERATOR.work_without(&client, || self.clone().work()).await;
     }
 
     async fn work(self) {
@@ -108,12 +104,12 @@ impl Keeper {
     }
 
     fn reconciler(self, ledger: Arc<Ledger>) -> Reconciler {
-        let reporter = Reporter { controller: "ironward".to_owned(), instance: Some(self.replica) };
         Reconciler {
-            events: Recorder::new(self.client.clone(), reporter),
+            events: Events::new(self.client.clone(), &self.replica),
             client: self.client,
             provisioner: self.provisioner,
             occupants: self.occupants,
+            forgotten: self.forgotten,
             ledger,
             settings: self.settings,
             metrics: self.metrics,
@@ -131,7 +127,7 @@ fn follow(
     let config = watcher::Config::default().page_size(PAGE);
     let stream = watcher(hosts, config)
         .default_backoff()
-        .modify(|host| host.metadata.managed_fields = None)
+        .modify(forget_the_bulk)
         .reflect(writer)
         .inspect(move |event| match event {
             Ok(watcher::Event::Init) => ledger.begin_list(),
@@ -145,6 +141,14 @@ fn follow(
         .applied_objects()
         .predicate_filter(whatever_wakes, kube::runtime::PredicateConfig::default());
     (reader, stream)
+}
+
+/// What nobody here looks at, and what others write much into.
+fn forget_the_bulk(host: &mut Followed) {
+    host.metadata.managed_fields = None;
+    if let Some(annotations) = &mut host.metadata.annotations {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
 }
 
 async fn reconcile(host: Arc<Followed>, reconciler: Arc<Reconciler>) -> Result<Action, Error> {

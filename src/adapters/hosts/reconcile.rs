@@ -1,22 +1,13 @@
 //! A pass: read, decide, write, do one thing, and so on until there is nothing to do for a while.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
-use kube::{
-    Api, Client, ResourceExt,
-    runtime::{controller::Action, events::Recorder},
-};
+use kube::{Api, Client, ResourceExt, runtime::controller::Action};
 
-use super::{
-    ledger::Ledger,
-    metrics::{Metrics, Pass},
-};
+use super::{ledger::Ledger, metrics::Metrics};
 use crate::{
-    adapters::{clock, uniqueness::Occupants},
+    adapters::{clock, discovery::Forgotten, events::Events, uniqueness::Occupants},
     api::BareMetalHost,
     controllers::host::{
         decide,
@@ -34,9 +25,10 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) struct Reconciler {
     pub client: Client,
-    pub events: Recorder,
+    pub events: Events,
     pub provisioner: Arc<dyn Provisioner>,
     pub occupants: Option<Arc<Occupants>>,
+    pub forgotten: Forgotten,
     pub ledger: Arc<Ledger>,
     pub settings: Settings,
     pub metrics: Metrics,
@@ -44,16 +36,7 @@ pub(super) struct Reconciler {
 
 impl Reconciler {
     pub async fn counted_pass(&self, namespace: &str, name: &str) -> Result<Action> {
-        let start = Instant::now();
-        // Boxed: it holds a host and all that is known of it.
-        let action = Box::pin(self.pass(namespace, name)).await;
-        let (outcome, action) = match action {
-            Err(error) if is_conflict(&error) => (Pass::Outrun, Ok(again())),
-            Err(error) => (Pass::Failed, Err(error)),
-            Ok(action) => (Pass::Made, Ok(action)),
-        };
-        self.metrics.pass(outcome, start.elapsed());
-        action
+        self.metrics.passes.counted(Box::pin(self.pass(namespace, name))).await
     }
 
     async fn pass(&self, namespace: &str, name: &str) -> Result<Action> {
@@ -138,9 +121,4 @@ fn log(host: &str, operation: &Operation, answer: &Result<Outcome, provisioner::
 
 fn again() -> Action {
     Action::requeue(Duration::ZERO)
-}
-
-fn is_conflict(error: &anyhow::Error) -> bool {
-    let status = error.downcast_ref::<kube::Error>();
-    matches!(status, Some(kube::Error::Api(status)) if status.code == 409)
 }

@@ -1,5 +1,8 @@
 //! The client: one method for each request that Ironic is sent.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;

@@ -30,8 +30,8 @@ impl Ironic {
         ask: Ask<'_>,
     ) -> Result<Outcome, Error> {
         let Ask { machine, version, .. } = ask;
-        let Some(bmc) = &machine.bmc else { return Ok(no_bmc()) };
-        if let Some(message) = driver::problem(machine, bmc, version) {
+        let problem = machine.bmc.as_ref().and_then(|bmc| driver::problem(machine, bmc, version));
+        if let Some(message) = problem {
             return Ok(Outcome::Failed { message });
         }
         if node.provision_state.takes_changes()
@@ -128,6 +128,10 @@ impl Ironic {
 
     pub(super) async fn import(&self, ask: Ask<'_>) -> Result<Outcome, Error> {
         let Ask { machine, operation, .. } = ask;
+        let mac = machine.boot_mac.map(|mac| mac.to_string());
+        if mac.is_none_or(|mac| self.snapshot.owner(&mac).is_none()) {
+            return Ok(Outcome::Moving { poll: POLL });
+        }
         match self.discovered(machine).await? {
             Some(Ok(node)) => self.learnt(&node, operation).await,
             Some(Err(message)) => Ok(Outcome::Failed { message }),

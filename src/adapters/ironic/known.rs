@@ -41,8 +41,8 @@ pub(super) enum Sight {
 pub(super) struct Difference {
     /// The nodes that are new, gone or otherwise than before.
     pub changed: Vec<String>,
-    /// Whether some of them are new, so that their ports are not known.
-    pub any_new: bool,
+    /// Those of them that are new, so that their ports are not known.
+    pub new: Vec<String>,
 }
 
 impl Known {
@@ -100,7 +100,9 @@ impl Known {
             if before.is_some_and(|entry| entry.read >= began) {
                 continue;
             }
-            difference.any_new |= before.is_none();
+            if before.is_none() {
+                difference.new.push(node.uuid.clone());
+            }
             if before.is_none_or(|entry| *entry.node != node) {
                 difference.changed.push(node.uuid.clone());
             }
@@ -123,6 +125,22 @@ impl Known {
     /// Which node has a MAC address.
     pub fn owner(&self, address: &str) -> Option<&str> {
         self.ports.get(&address.to_ascii_lowercase()).map(String::as_str)
+    }
+
+    /// Those of these nodes that are there and have no address yet.
+    pub fn without_ports<'a>(
+        &self,
+        nodes: impl Iterator<Item = &'a String>,
+    ) -> HashSet<&'a String> {
+        let owners: HashSet<&str> = self.ports.values().map(String::as_str).collect();
+        let lacks =
+            |uuid: &&String| self.nodes.contains_key(*uuid) && !owners.contains(uuid.as_str());
+        nodes.filter(lacks).collect()
+    }
+
+    /// Every MAC address, and which node has it.
+    pub fn ports(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.ports.iter().map(|(address, node)| (address.as_str(), node.as_str()))
     }
 
     /// Every node.
@@ -160,10 +178,10 @@ mod tests {
         let all = |b: &str| vec![node("a", "available"), node("b", b)];
         let first = known.replace(all("active"), at(start, 1));
         assert_eq!(first.changed.len(), 2);
-        assert!(first.any_new);
+        assert_eq!(first.new, ["a", "b"]);
         assert_eq!(known.replace(all("active"), at(start, 2)), Difference::default());
         let changed = known.replace(all("deleting"), at(start, 3));
-        assert_eq!(changed, Difference { changed: vec!["b".into()], any_new: false });
+        assert_eq!(changed, Difference { changed: vec!["b".into()], new: vec![] });
         assert!(known.moves());
         let gone = known.replace(vec![node("a", "available")], at(start, 4));
         assert_eq!(gone.changed, ["b"]);
@@ -195,7 +213,9 @@ mod tests {
         assert_eq!(found.uuid, "b");
         let Sight::Node(found) = known.find(Some("lost"), "default~a") else { panic!("not found") };
         assert_eq!(found.uuid, "a");
+        let all = ["a".to_owned(), "b".to_owned(), "gone".to_owned()];
         known.keep_port("52:54:00:AA:00:01", "a");
+        assert_eq!(known.without_ports(all.iter()), HashSet::from([&all[1]]));
         assert_eq!(known.owner("52:54:00:aa:00:01"), Some("a"));
         known.forget("a");
         assert_eq!(known.owner("52:54:00:aa:00:01"), None);

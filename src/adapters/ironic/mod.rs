@@ -20,4 +20,4 @@ pub use client::Client;
 pub use connection::{Login, Settings, TlsFiles};
 pub use metrics::Metrics;
 pub use provisioner::Ironic;
-pub use snapshot::Snapshot;
+pub use snapshot::{All, Snapshot};

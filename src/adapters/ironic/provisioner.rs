@@ -96,7 +96,7 @@ impl Ironic {
             match self.snapshot.find(host, machine.provisioning_id.as_deref(), &name) {
                 Sight::Node(node) => (Some(node), false),
                 Sight::Stale(uuid) => (self.read(host, &uuid).await?, true),
-                Sight::Absent => (self.read(host, &name).await?, true),
+                Sight::Absent => (self.look_up(machine, &name).await?, true),
             };
         let registers = matches!(operation, Operation::Register { .. });
         match node {
@@ -277,6 +277,18 @@ impl Ironic {
         self.snapshot.outdate(uuid);
         asked?;
         self.read(host, uuid).await?.ok_or(Error::NotRegistered)
+    }
+
+    /// A node that was not there when all were read. It may have been made since; and one that Ironic has discovered has no name yet, so that who asks for
+    /// the name alone would take it for gone, and leave it behind.
+    async fn look_up(&self, machine: &Machine, name: &str) -> Result<Option<Arc<Node>>, Error> {
+        let host = &machine.identity;
+        if let Some(id) = &machine.provisioning_id
+            && let Some(node) = self.read(host, id).await?
+        {
+            return Ok(Some(node));
+        }
+        self.read(host, name).await
     }
 
     async fn read(&self, host: &Identity, node: &str) -> Result<Option<Arc<Node>>, Error> {

@@ -1,13 +1,13 @@
 //! Reads all nodes again and again, and wakes the hosts whose nodes have changed.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use futures::{StreamExt, stream, stream::BoxStream};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
 use super::{
     client::Client,
@@ -31,12 +31,27 @@ pub struct Snapshot {
     metrics: Metrics,
     state: Mutex<State>,
     nudge: Notify,
+    /// How often it was read, well or badly.
+    reads: watch::Sender<u64>,
+}
+
+/// What Ironic has.
+#[derive(Debug, Default)]
+pub struct All {
+    /// Its nodes.
+    pub nodes: Vec<Arc<Node>>,
+    /// MAC addresses, and the node that has each.
+    pub ports: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     known: Known,
     was_read: bool,
+    /// The nodes that were new a moment ago and have no ports, by when they were first seen: Ironic makes those that it discovers before their ports.
+    portless: HashMap<String, Instant>,
+    /// When the last read that went well began.
+    read: Option<Instant>,
     failures: u32,
     trouble: Option<String>,
     /// Who is to be woken because of which node.
@@ -48,13 +63,19 @@ impl Snapshot {
     /// Nothing is known yet.
     #[must_use]
     pub fn new(client: Arc<Client>, metrics: Metrics) -> Self {
-        Self { client, metrics, state: Mutex::default(), nudge: Notify::new() }
+        Self {
+            client,
+            metrics,
+            state: Mutex::default(),
+            nudge: Notify::new(),
+            reads: watch::Sender::new(0),
+        }
     }
 
     /// Reads for as long as it runs. One read ends before the next begins, whatever it takes.
     pub async fn keep_read(self: Arc<Self>) {
-        // What was known when this last ran, if it did, is of the past.
-        self.state().was_read = false;
+        // What is known when this ends is soon of the past.
+        let _end = End(&self);
         loop {
             let tick = self.read().await;
             self.rest(tick).await;
@@ -73,6 +94,7 @@ impl Snapshot {
                     tracing::info!(trouble, "Ironic is back");
                 }
                 (state.was_read, state.failures) = (true, 0);
+                state.read = Some(began);
                 self.metrics.read(took, clock::now().as_second(), state.known.all().count());
             }
             Err(error) => {
@@ -84,15 +106,22 @@ impl Snapshot {
                 state.trouble = Some(trouble);
             }
         }
+        self.reads.send_modify(|reads| *reads = reads.wrapping_add(1));
         Tick { took, failures: state.failures, moves: state.known.moves() }
     }
 
     async fn read_all(&self, began: Instant) -> Result<(), Error> {
         let nodes = self.client.nodes().await?;
-        let difference = self.state().known.replace(nodes, began);
-        if difference.any_new {
+        let (difference, any_portless) = {
+            let mut state = self.state();
+            let difference = state.known.replace(nodes, began);
+            let new = difference.new.iter().map(|uuid| (uuid.clone(), began));
+            state.portless.extend(new);
+            (difference, !state.portless.is_empty())
+        };
+        if any_portless {
             let ports = self.client.ports().await?;
-            self.state().known.replace_ports(ports);
+            self.state().keep_ports(ports, began);
         }
         let state = self.state();
         let woken = difference.changed.iter().filter_map(|uuid| state.hosts.get(uuid));
@@ -168,10 +197,32 @@ impl Snapshot {
         self.state().known.keep_port(&port.address, &port.node_uuid);
     }
 
-    /// Every node, as it was when it was last read. For discovery.
-    #[must_use]
-    pub fn nodes(&self) -> Vec<Arc<Node>> {
-        self.state().known.all().cloned().collect()
+    /// All nodes and their addresses, as they were when they were last read, or why they are not known. For discovery.
+    pub fn all(&self) -> Result<All, String> {
+        let state = self.state();
+        if let Some(trouble) = &state.trouble {
+            return Err(trouble.clone());
+        }
+        if !state.was_read {
+            return Err("Ironic was not read yet".to_owned());
+        }
+        let owned = |(address, node): (&str, &str)| (address.to_owned(), node.to_owned());
+        Ok(All {
+            nodes: state.known.all().cloned().collect(),
+            ports: state.known.ports().map(owned).collect(),
+        })
+    }
+
+    /// Sees to it that what is known is no older than this, as far as Ironic can be read. It is read by [`Snapshot::keep_read`] alone.
+    pub async fn refresh(&self, age: Duration) {
+        let mut reads = self.reads.subscribe();
+        let is_new = self.state().read.is_some_and(|read| read.elapsed() <= age);
+        if is_new && self.was_read() {
+            return;
+        }
+        self.nudge.notify_one();
+        // Nobody reads any more.
+        let _ = reads.changed().await;
     }
 
     /// How many reads have failed in a row.
@@ -198,13 +249,35 @@ impl Snapshot {
     }
 }
 
+/// Nothing counts as read when nobody reads.
+struct End<'a>(&'a Snapshot);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.state().was_read = false;
+    }
+}
+
 impl State {
+    /// All ports, and whose have yet to come. Some nodes never have any.
+    fn keep_ports(&mut self, ports: Vec<Port>, now: Instant) {
+        self.known.replace_ports(ports);
+        let kept: HashSet<String> =
+            self.known.without_ports(self.portless.keys()).into_iter().cloned().collect();
+        self.portless.retain(|uuid, since| {
+            kept.contains(uuid) && now.saturating_duration_since(*since) < PORTS_FOLLOW
+        });
+    }
+
     fn follow(&mut self, uuid: String, host: &Identity) {
         if self.hosts.get(&uuid) != Some(host) {
             self.hosts.insert(uuid, host.clone());
         }
     }
 }
+
+/// How long after a node its ports may come, if there are any. A busy Ironic takes its time.
+const PORTS_FOLLOW: Duration = Duration::from_mins(1);
 
 /// When to look again at something that moves, if nobody is woken before.
 pub(super) const POLL: Duration = Duration::from_secs(30);

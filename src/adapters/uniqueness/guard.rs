@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
     claims::{Claims, Outcome},
@@ -12,7 +11,7 @@ use super::{
 };
 use crate::{
     adapters::clock,
-    policy::{Cause, Concerned, Denial, Held, PolicySet, Request, UniquePolicy},
+    policy::{Cause, Concerned, Denial, Held, PolicySet, Request, UniquePolicy, json::Json},
     uniqueness::{
         Content, Holder, Next, Observed, Plan, Sight, Write, Written, after_contention, decide,
         lease_name, rollback,
@@ -50,7 +49,7 @@ struct Wish<'a> {
     policy: &'a UniquePolicy,
     key: String,
     me: &'a Holder,
-    object: &'a Value,
+    object: Json<'a>,
     dry_run: bool,
 }
 
@@ -180,21 +179,20 @@ impl Guard {
 }
 
 fn content(wish: &Wish<'_>) -> Content {
-    let text = |pointer: &str| {
-        wish.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text =
+        |path: &[&str]| wish.object.at(path).and_then(Json::as_str).unwrap_or_default().to_owned();
     Content {
         policy: wish.policy.name().to_owned(),
         key: wish.key.clone(),
         holder: wish.me.clone(),
-        kind: text("/kind"),
-        uid: text("/metadata/uid"),
+        kind: text(&["kind"]),
+        uid: text(&["metadata", "uid"]),
     }
 }
 
 /// The object as the API server will store it. A generated name is in the object only.
-fn me(request: &Request<'_>, object: &Value) -> Result<Holder> {
-    let generated = object.pointer("/metadata/name").and_then(Value::as_str);
+fn me(request: &Request<'_>, object: Json<'_>) -> Result<Holder> {
+    let generated = object.at(&["metadata", "name"]).and_then(Json::as_str);
     let name = Some(request.name).filter(|name| !name.is_empty()).or(generated);
     Ok(Holder {
         group: request.resource.group.to_owned(),

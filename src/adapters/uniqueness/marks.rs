@@ -10,14 +10,14 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use kube::{
     Client,
-    api::{Patch, PatchParams},
-    runtime::events::{Event, EventType, Recorder, Reporter},
+    api::Patch,
+    runtime::events::{Event, EventType},
 };
 use serde_json::{Value, json};
 
 use super::occupants::Known;
 use crate::{
-    adapters::{clock, stored::Served},
+    adapters::{clock, events::Events, patch, stored::Served},
     policy::Held,
     uniqueness::{Holder, Mark, marks},
 };
@@ -49,16 +49,14 @@ pub(super) fn due(known: &Known) -> Vec<(Holder, Mark)> {
 /// Writes marks.
 pub(super) struct Marker {
     client: Client,
-    events: Recorder,
+    events: Events,
     /// What was said already: a kind without conditions cannot be marked, and is not to be nagged about.
     said: Mutex<BTreeMap<Holder, String>>,
 }
 
 impl Marker {
     pub(super) fn new(client: Client, replica: &str) -> Self {
-        let reporter =
-            Reporter { controller: "ironward".to_owned(), instance: Some(replica.to_owned()) };
-        Self { events: Recorder::new(client.clone(), reporter), client, said: Mutex::default() }
+        Self { events: Events::new(client.clone(), replica), client, said: Mutex::default() }
     }
 
     pub(super) async fn write(&self, served: &Served, holder: &Holder, mark: &Mark) -> Result<()> {
@@ -84,10 +82,9 @@ impl Marker {
                 .await
                 .with_context(|| format!("could not write an event about {holder}"))?;
         }
-        let parameters =
-            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(marked(&object, mark, clock::now()));
-        match api.patch_status(&holder.name, &parameters, &patch).await {
+        let parameters = patch::written_by(FIELD_MANAGER);
+        let marked = Patch::Merge(marked(&object, mark, clock::now()));
+        match api.patch_status(&holder.name, &parameters, &marked).await {
             Ok(_) => Ok(()),
             // Somebody was faster: it is marked the next time.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -132,9 +129,8 @@ fn marked(object: &Value, mark: &Mark, now: Timestamp) -> Value {
             "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         }));
     }
-    let metadata = &object["metadata"];
     let mut marked = json!({
-        "metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
+        "metadata": patch::precondition_of(object),
         "status": {"conditions": conditions},
     });
     // A host that nobody works on yet has no status, and its kind asks for more than conditions.

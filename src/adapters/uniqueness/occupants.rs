@@ -26,8 +26,8 @@ use crate::{
     uniqueness::{Holder, Sight},
 };
 
-/// How many objects are read at one time.
-const PAGE: u32 = 500;
+/// How many objects are read at one time, and held whole until their keys are known.
+const PAGE: u32 = 100;
 /// How soon a kind is found that was not installed.
 const EVERY: Duration = Duration::from_secs(15);
 

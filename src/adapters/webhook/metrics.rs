@@ -30,7 +30,7 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answer {
-    phase: String,
+    phase: &'static str,
     outcome: Outcome,
 }
 
@@ -87,7 +87,7 @@ impl Metrics {
 
     /// One answer.
     pub fn answered(&self, phase: Phase, outcome: Outcome, took: Duration) {
-        let answer = Answer { phase: phase.to_string(), outcome };
+        let answer = Answer { phase: phase.into(), outcome };
         self.duration.get_or_create(&answer).observe(took.as_secs_f64());
     }
 }

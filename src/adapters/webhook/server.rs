@@ -193,7 +193,6 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     let bad = |error: &dyn std::error::Error| Failure(StatusCode::BAD_REQUEST, error.to_string());
     let policies = Arc::clone(&desk.policies.borrow().policies);
     let review = Review::from_json(&body.bytes, policies.reads()).map_err(|error| bad(&error))?;
-    drop(body);
     let request = review.request().map_err(|error| bad(&error))?;
     let schemas = Arc::clone(&desk.schemas.borrow());
     let own_name = desk.own_name.as_deref();
@@ -216,7 +215,7 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     Ok(response)
 }
 
-fn note(phase: Phase, desk: &Desk, review: &Review, response: &Response) {
+fn note(phase: Phase, desk: &Desk, review: &Review<'_>, response: &Response) {
     desk.metrics.warnings.inc_by(response.warnings.len() as u64);
     if let Some(status) = &response.status {
         tracing::info!(%phase, uid = review.uid(), code = status.code, message = status.message, "denied");

@@ -28,10 +28,14 @@ use kube::{
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
-use crate::policy::{
-    KnownFacts, ParamKind, ParamQuery, Question, Request, Scope, Which,
-    cel::authorizer::{Decision, Question as Authorization, Subject},
-    selected,
+use crate::{
+    adapters::listed::until_listed,
+    policy::{
+        KnownFacts, ParamKind, ParamQuery, Question, Request, Scope, Which,
+        cel::authorizer::{Decision, Question as Authorization, Subject},
+        json::Json,
+        selected,
+    },
 };
 
 /// Each round of questions comes from what the last one answered; no real policy needs as many.
@@ -166,7 +170,7 @@ impl Sources {
 
     async fn params(&self, query: &ParamQuery) -> Result<Vec<Value>> {
         let Some(params) = self.params_of(&query.kind).await? else { return Ok(Vec::new()) };
-        params.store.wait_until_ready().await.context("params are no longer followed")?;
+        until_listed(&params.store).await.context("params are no longer followed")?;
         let in_namespace = |object: &DynamicObject| object.metadata.namespace == query.namespace;
         match &query.which {
             Which::Named(name) => {
@@ -283,7 +287,7 @@ fn access_review(question: &Authorization, request: &Request<'_>) -> SubjectAcce
 
 fn requester(request: &Request<'_>) -> SubjectAccessReviewSpec {
     let info = request.user_info();
-    let of = |key: &str| info.and_then(|info| info.get(key)).cloned().unwrap_or_default();
+    let of = |key: &str| info.and_then(|info| info.get(key)).map_or(Value::Null, Json::to_value);
     SubjectAccessReviewSpec {
         user: serde_json::from_value(of("username")).unwrap_or_default(),
         uid: serde_json::from_value(of("uid")).unwrap_or_default(),

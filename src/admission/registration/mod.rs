@@ -201,7 +201,7 @@ fn entry(
     let rules: Vec<_> = members.iter().map(|member| member.rule).collect();
     let concerned = if key.fails { Concerned::Failing } else { Concerned::Ignoring };
     let Narrowed { namespaces, objects, conditions } =
-        narrowed::narrowed(phase, &rules, registration);
+        narrowed::narrowed(phase, &key.resource, &rules, registration);
     let is_exact = |rule: &Rule<'_>| rule.constraints.match_policy.as_deref() == Some("Exact");
     let covered = members.iter().flat_map(|member| &member.covered);
     let entry = Entry {

@@ -2,7 +2,7 @@
 
 use super::{Address, Registration};
 use crate::{
-    admission::webhook::Phase,
+    admission::webhook::{JUDGED_WHEN_CREATED, Phase},
     policy::{LabelRequirement, LabelSelector, MatchCondition, Rule, Tier},
 };
 
@@ -19,7 +19,12 @@ pub(super) struct Narrowed {
     pub conditions: Vec<MatchCondition>,
 }
 
-pub(super) fn narrowed(phase: Phase, rules: &[Rule<'_>], registration: &Registration) -> Narrowed {
+pub(super) fn narrowed(
+    phase: Phase,
+    resource: &str,
+    rules: &[Rule<'_>],
+    registration: &Registration,
+) -> Narrowed {
     let mut namespaces =
         common(rules.iter().map(|rule| rule.constraints.namespace_selector.as_ref()));
     if let Address::Service { namespace, .. } = &registration.address {
@@ -33,9 +38,14 @@ pub(super) fn narrowed(phase: Phase, rules: &[Rule<'_>], registration: &Registra
     let objects = common(rules.iter().map(|rule| rule.constraints.object_selector.as_ref()));
     let mut conditions = conditions(rules);
     if let (Phase::Validate, Some(name)) = (phase, &registration.own_name) {
+        let by_others = format!("request.userInfo.username != {}", cel_text(name));
         conditions.push(MatchCondition {
             name: "not-by-ironward".to_owned(),
-            expression: format!("request.userInfo.username != {}", cel_text(name)),
+            expression: if resource == JUDGED_WHEN_CREATED {
+                format!("{by_others} || request.operation == 'CREATE'")
+            } else {
+                by_others
+            },
         });
     }
     Narrowed { namespaces, objects, conditions }

@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::{Serialize, Serializer, de::DeserializeSeed, ser::SerializeMap};
-use serde_json::Value;
 use thiserror::Error;
 
 use self::partial::{Envelope, EnvelopeSeed};
-use crate::policy::{Reads, Request, RequestError};
+use crate::policy::{
+    Reads, Request, RequestError,
+    json::{Json, Tree},
+};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
 /// A question of the API server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Review {
-    request: Value,
+pub struct Review<'b> {
+    request: Tree<'b>,
 }
 
 /// Why a body is no question of the API server.
@@ -47,9 +49,9 @@ pub enum ReviewError {
     Request(#[from] RequestError),
 }
 
-impl Review {
+impl<'b> Review<'b> {
     /// Reads one, as far as policies do.
-    pub fn from_json(body: &[u8], reads: &Reads) -> Result<Self, ReviewError> {
+    pub fn from_json(body: &'b [u8], reads: &Reads) -> Result<Self, ReviewError> {
         // All at once: serde_json would look at the bytes of each text for itself.
         let body = std::str::from_utf8(body)?;
         let Envelope { api_version, kind, mut request } = envelope(body, reads)?;
@@ -57,7 +59,8 @@ impl Review {
             // An error repeats what is no object of Kubernetes, and repeats all of it.
             request = envelope(body, &Reads::everything())?.request;
         }
-        if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
+        if (&*api_version, &*kind) != (API_VERSION, KIND) {
+            let (kind, api_version) = (kind.into_owned(), api_version.into_owned());
             return Err(ReviewError::OtherKind { kind, api_version });
         }
         let review = Self { request };
@@ -71,16 +74,16 @@ impl Review {
     /// What names the question; the answer repeats it.
     #[must_use]
     pub fn uid(&self) -> &str {
-        self.request.get("uid").and_then(Value::as_str).unwrap_or_default()
+        self.request.get("uid").and_then(Tree::as_str).unwrap_or_default()
     }
 
     /// What is asked about.
     pub fn request(&self) -> Result<Request<'_>, ReviewError> {
-        Ok(Request::from_json(&self.request)?)
+        Ok(Request::from_json(Json::from(&self.request))?)
     }
 }
 
-fn envelope(body: &str, reads: &Reads) -> Result<Envelope, serde_json::Error> {
+fn envelope<'b>(body: &'b str, reads: &Reads) -> Result<Envelope<'b>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let envelope = EnvelopeSeed(reads).deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -88,11 +91,11 @@ fn envelope(body: &str, reads: &Reads) -> Result<Envelope, serde_json::Error> {
 }
 
 /// Whether what is there says of which kind it is, as all that the API server sends does.
-fn are_objects(request: &Value) -> bool {
-    let is_object = |object: &Value| {
+fn are_objects(request: &Tree<'_>) -> bool {
+    let is_object = |object: &Tree<'_>| {
         let says =
-            |key: &str| object.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
-        object.is_null() || (says("apiVersion") && says("kind"))
+            |key: &str| object.get(key).and_then(Tree::as_str).is_some_and(|it| !it.is_empty());
+        *object == Tree::Null || (says("apiVersion") && says("kind"))
     };
     ["object", "oldObject"].iter().filter_map(|key| request.get(key)).all(is_object)
 }
@@ -158,7 +161,7 @@ pub struct StatusCause {
 impl Response {
     /// Goes on as it is.
     #[must_use]
-    pub fn allowed(review: &Review) -> Self {
+    pub fn allowed(review: &Review<'_>) -> Self {
         Self { uid: review.uid().to_owned(), allowed: true, ..Self::default() }
     }
 
@@ -192,11 +195,12 @@ impl Serialize for Patch {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn review(change: impl FnOnce(&mut Value)) -> Result<Review, ReviewError> {
+    /// The uid of a review.
+    fn review(change: impl FnOnce(&mut Value)) -> Result<String, ReviewError> {
         let versioned =
             |name: &str| json!({"group": "metal3.io", "version": "v1alpha1", name: "x"});
         let mut body = json!({
@@ -207,12 +211,14 @@ mod tests {
             "of-tomorrow": true,
         });
         change(&mut body);
-        Review::from_json(body.to_string().as_bytes(), &Reads::everything())
+        let body = body.to_string();
+        let review = Review::from_json(body.as_bytes(), &Reads::everything())?;
+        Ok(review.uid().to_owned())
     }
 
     #[test]
     fn fields_that_are_not_known_yet_are_left_alone() {
-        assert_eq!(review(|_| {}).unwrap().uid(), "u");
+        assert_eq!(review(|_| {}).unwrap(), "u");
     }
 
     #[rstest]
@@ -232,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_patch_is_base64_and_nothing_is_said_that_is_not_so() {
-        let mut response = Response::allowed(&review(|_| {}).unwrap());
+        let mut response = Response { uid: "u".to_owned(), allowed: true, ..Response::default() };
         let json = |response: &Response| {
             serde_json::from_slice::<Value>(&response.to_json().unwrap()).unwrap()
         };

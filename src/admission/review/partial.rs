@@ -1,44 +1,46 @@
 //! A review read in part: what no policy reads of an object is skipped, not built and dropped again.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Map, Value};
 
-use crate::policy::Reads;
+use crate::policy::{
+    Reads,
+    json::{Extent, Object, Stack, TextSeed, Tree, TreeSeed},
+};
 
 /// A review, before it is known to be one.
 #[derive(Default)]
-pub(super) struct Envelope {
-    pub api_version: String,
-    pub kind: String,
-    pub request: Value,
+pub(super) struct Envelope<'a> {
+    pub api_version: Cow<'a, str>,
+    pub kind: Cow<'a, str>,
+    pub request: Tree<'a>,
 }
 
 /// Reads one, as far as policies do.
-pub(super) struct EnvelopeSeed<'a>(pub &'a Reads);
+pub(super) struct EnvelopeSeed<'r>(pub &'r Reads);
 
 impl<'de> DeserializeSeed<'de> for EnvelopeSeed<'_> {
-    type Value = Envelope;
+    type Value = Envelope<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Envelope, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for EnvelopeSeed<'_> {
-    type Value = Envelope;
+    type Value = Envelope<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an AdmissionReview")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Envelope, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
-        while let Some(key) = entries.next_key::<String>()? {
-            match key.as_str() {
-                "apiVersion" => envelope.api_version = entries.next_value()?,
-                "kind" => envelope.kind = entries.next_value()?,
+        while let Some(key) = entries.next_key_seed(TextSeed)? {
+            match &*key {
+                "apiVersion" => envelope.api_version = entries.next_value_seed(TextSeed)?,
+                "kind" => envelope.kind = entries.next_value_seed(TextSeed)?,
                 "request" => envelope.request = entries.next_value_seed(Request(self.0))?,
                 _ => {
                     entries.next_value::<IgnoredAny>()?;
@@ -50,139 +52,74 @@ impl<'de> Visitor<'de> for EnvelopeSeed<'_> {
 }
 
 /// The `request` of a review.
-struct Request<'a>(&'a Reads);
+struct Request<'r>(&'r Reads);
 
 impl<'de> DeserializeSeed<'de> for Request<'_> {
-    type Value = Value;
+    type Value = Tree<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Request<'_> {
-    type Value = Value;
+    type Value = Tree<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the request of an AdmissionReview")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Tree::Null)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut request = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            // A subresource may be about just those parts; the API server names it first.
-            let is_whole =
-                request.get("subResource").and_then(Value::as_str).is_some_and(|it| !it.is_empty());
-            let value = match key.as_str() {
-                "object" | "oldObject" if !is_whole => entries.next_value_seed(Object(self.0))?,
-                _ => entries.next_value()?,
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let stack = &mut Stack::default();
+        let mut fields = Vec::with_capacity(16);
+        // A subresource may be about just those parts; the API server names it first.
+        let mut is_whole = false;
+        while let Some(key) = entries.next_key_seed(TextSeed)? {
+            let extent = match &*key {
+                "object" | "oldObject" if !is_whole => Part::Object(self.0),
+                _ => Part::Whole,
             };
-            request.insert(key, value);
+            let value = entries.next_value_seed(TreeSeed { extent, stack: &mut *stack })?;
+            if key == "subResource" {
+                is_whole = value.as_str().is_some_and(|it| !it.is_empty());
+            }
+            fields.push((key, value));
         }
-        Ok(Value::Object(request))
+        Ok(Tree::Object(Object::new(fields)))
     }
 }
 
-struct Object<'a>(&'a Reads);
-
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        let Self(reads) = self;
-        deserializer.deserialize_any(Fields(|key: &str| match key {
-            "metadata" => Child::Part(Part { reads, is_status: false }),
-            "status" => Child::Part(Part { reads, is_status: true }),
-            _ => Child::Whole,
-        }))
-    }
-}
-
-/// `metadata` or `status`.
+/// What is read of an object.
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    reads: &'a Reads,
-    is_status: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for Part<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        let Self { reads, is_status } = self;
-        deserializer.deserialize_any(Fields(|key: &str| {
-            let is_read = if is_status { reads.status(key) } else { reads.metadata(key) };
-            if is_read { Child::Whole } else { Child::Skipped }
-        }))
-    }
-}
-
-/// What becomes of a field.
-enum Child<'a> {
+enum Part<'r> {
+    Object(&'r Reads),
+    Metadata(&'r Reads),
+    Status(&'r Reads),
     Whole,
-    Part(Part<'a>),
-    Skipped,
 }
 
-/// An object whose fields are each read as is said; anything else is read as it is.
-struct Fields<F>(F);
-
-impl<'de, 'a, F: Fn(&str) -> Child<'a>> Visitor<'de> for Fields<F> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON")
+impl Extent for Part<'_> {
+    fn of(self, name: &str) -> Option<Self> {
+        let is_read = match self {
+            Self::Whole => true,
+            Self::Metadata(reads) => reads.metadata(name),
+            Self::Status(reads) => reads.status(name),
+            Self::Object(reads) => {
+                return Some(match name {
+                    "metadata" => Self::Metadata(reads),
+                    "status" => Self::Status(reads),
+                    _ => Self::Whole,
+                });
+            }
+        };
+        is_read.then_some(Self::Whole)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = match (self.0)(&key) {
-                Child::Whole => entries.next_value()?,
-                Child::Part(part) => entries.next_value_seed(part)?,
-                Child::Skipped => {
-                    entries.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
+    fn of_item(self) -> Self {
+        Self::Whole
     }
 }

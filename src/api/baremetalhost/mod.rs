@@ -87,6 +87,12 @@ use serde_with_macros::skip_serializing_none;
         description = "What went wrong last"
     ),
     printcolumn(
+        name = "Unhealthy",
+        type_ = "string",
+        json_path = r".metadata.annotations.capm3\.metal3\.io/unhealthy",
+        description = "Why no machine takes the host, if it is out of use"
+    ),
+    printcolumn(
         name = "Age",
         type_ = "date",
         json_path = ".metadata.creationTimestamp",

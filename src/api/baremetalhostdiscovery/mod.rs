@@ -91,8 +91,10 @@ pub struct BareMetalHostDiscoverySpec {
     )]
     pub labels: Option<Vec<DiscoveryLabel>>,
 
-    /// Which nodes become hosts: a CEL expression over what the agent reported, that is true for
-    /// those that do. Left out, all of them do.
+    /// Which nodes become hosts: a CEL expression that is true for those that do. It may look at
+    /// hardware (as in status.hardware of a BareMetalHost), inventory (what the agent reported, in
+    /// its own words) and node (what Ironic knows: uuid, name, driver, properties, extra). Left out,
+    /// all of them do.
     #[schemars(length(min = 1, max = 4096))]
     pub node_selector: Option<String>,
 
@@ -103,7 +105,7 @@ pub struct BareMetalHostDiscoverySpec {
 
     /// Whether somebody has to look at a new host before it is used. With Manual (default) it
     /// carries the annotation ironward.dev/approval: pending, and no machine takes it and nothing
-    /// is written to it until the annotation is removed. With Automatic it can be taken at once,
+    /// is written to it until that is removed or set to approved. With Automatic it can be taken at once,
     /// which cleans its disks and puts a node of yours on it. Any machine that reaches the
     /// provisioning network can announce itself: use Automatic only where nobody can plug in a
     /// machine that does not belong there.
@@ -171,8 +173,9 @@ pub struct DiscoveryLabel {
     #[schemars(length(max = 63))]
     #[x_kube(validation = rules::label_value())]
     pub value: Option<String>,
-    /// CEL expression over what the agent reported that yields the value. Either this or value. The
-    /// label is left out where the expression fails or yields what cannot be the value of a label.
+    /// CEL expression that yields the value, over what nodeSelector may look at. Either this or
+    /// value. Where it fails, or yields what cannot be the value of a label, the host is created
+    /// without the label, and status.refusals says so.
     #[schemars(length(min = 1, max = 4096))]
     pub expression: Option<String>,
 }
@@ -208,7 +211,8 @@ pub struct BareMetalHostDiscoveryStatus {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["reason"])
     )]
     pub skipped: Option<Vec<Skipped>>,
-    /// The latest nodes that could not become hosts although they were meant to, newest first.
+    /// The latest nodes that could not become hosts as they were meant to: not at all, not under the
+    /// name of the template, or not with every label. Newest first.
     #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "atomic"))]
     pub refusals: Option<Vec<Refusal>>,
     /// Answers about the discovery: Ready.
@@ -220,10 +224,12 @@ pub struct BareMetalHostDiscoveryStatus {
 /// Nodes that did not become hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
-    /// Why: HasHost (a BareMetalHost stands for it already), NotSelected (nodeSelector is not true
-    /// for it), NotAutoDiscovered (somebody registered it by hand), TakenByAnother (another
-    /// BareMetalHostDiscovery was faster), Forgotten (its host was deleted for good) or Refused
-    /// (see refusals).
+    /// Why: HasHost (a BareMetalHost stands for it already), NamedForHost (its name in Ironic is
+    /// that of a host that is not here: another cluster may have it), InUse (Ironic works on it, or
+    /// something runs on it), NoReport (no agent has reported what is in it), NotSelected
+    /// (nodeSelector is not true for it), NotAutoDiscovered (somebody registered it by hand),
+    /// TakenByAnother (an older BareMetalHostDiscovery makes hosts of it), Forgotten (its host was
+    /// deleted for good) or Refused (see refusals).
     pub reason: SkipReason,
     /// How many nodes were skipped for this reason in the last poll.
     #[schemars(range(min = 0))]
@@ -237,11 +243,17 @@ pub struct Skipped {
 pub enum SkipReason {
     /// A BareMetalHost stands for it.
     HasHost,
+    /// Its name is that of a host that is not here.
+    NamedForHost,
+    /// It is being worked on, or something runs on it.
+    InUse,
+    /// Nobody has reported what is in it.
+    NoReport,
     /// The selector leaves it out.
     NotSelected,
     /// It did not enrol itself.
     NotAutoDiscovered,
-    /// Another discovery was faster.
+    /// An older discovery takes it.
     TakenByAnother,
     /// Its host was deleted for good.
     Forgotten,
@@ -249,16 +261,16 @@ pub enum SkipReason {
     Refused,
 }
 
-/// A node that could not become a host.
+/// A node that could not become a host as it was meant to.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// When it was last tried.
+    /// When that was first found out.
     pub time: Time,
     /// UUID of the node in Ironic.
     #[schemars(length(max = 64))]
     pub node: String,
-    /// The name that the host would have got.
+    /// The name that the host has or would have got.
     #[schemars(length(max = 253))]
     pub host: Option<String>,
     /// Why, in one CamelCase word.

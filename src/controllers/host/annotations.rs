@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::provisioner::RebootMode;
+pub use crate::domain::host_discovery::annotations::{
+    APPROVAL, APPROVED, awaits_approval, is_to_be_forgotten,
+};
 
 /// Nothing is done to the host while it is there, whatever its value.
 pub const PAUSED: &str = "baremetalhost.metal3.io/paused";

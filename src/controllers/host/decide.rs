@@ -55,6 +55,7 @@ fn gates(draft: &mut Draft<'_>) -> Result<Then, Then> {
         return Err(Then::Guard);
     }
     hardware_details(draft);
+    architecture(draft);
     if seen.is_being_deleted() {
         begin_deletion(draft)?;
     }
@@ -132,6 +133,15 @@ fn hardware_details(draft: &mut Draft<'_>) {
                 format!("{HARDWARE_DETAILS} was removed: {error}"),
             );
         }
+    }
+}
+
+/// What people left open is filled in by inspection, as in Metal3.
+fn architecture(draft: &mut Draft<'_>) {
+    let said = draft.seen.host.spec.architecture.as_deref().filter(|it| !it.is_empty());
+    if said.is_none() && !draft.seen.is_being_deleted() {
+        let cpu = draft.status.hardware.as_ref().and_then(|details| details.cpu.as_ref());
+        draft.architecture = cpu.and_then(|cpu| cpu.arch.clone()).filter(|it| !it.is_empty());
     }
 }
 

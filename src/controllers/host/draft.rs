@@ -1,6 +1,6 @@
 //! `Draft`: a plan while it is made. It begins as what is stored; what differs in the end is what is written.
 
-use std::{mem::discriminant, time::Duration};
+use std::{collections::BTreeSet, mem::discriminant, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -26,6 +26,7 @@ use crate::{
     },
     domain::{
         host_status::{ErrorType, OperationalStatus},
+        mac::Mac,
         provisioning_state::ProvisioningState as State,
     },
 };
@@ -40,6 +41,8 @@ pub(super) struct Draft<'a> {
     pub state: State,
     pub annotations: Annotations,
     pub hardware_data: Option<Box<HardwareDetails>>,
+    pub architecture: Option<String>,
+    pub forget: BTreeSet<Mac>,
     pub events: Vec<Event>,
     health: Option<Health>,
 }
@@ -51,6 +54,8 @@ impl<'a> Draft<'a> {
             state,
             annotations: seen.host.metadata.annotations.clone().unwrap_or_default(),
             hardware_data: None,
+            architecture: None,
+            forget: BTreeSet::new(),
             events: Vec::new(),
             health: None,
             seen,
@@ -60,8 +65,9 @@ impl<'a> Draft<'a> {
     pub fn finish(mut self, then: Then) -> Plan {
         let stored = self.seen.host.status.clone().unwrap_or_default();
         let is_touched = self.status != stored;
-        // A host that is left alone is left alone altogether.
-        if is_touched || !matches!(then, Then::Await | Then::After(_)) || self.health.is_some() {
+        // A host that is left alone is left alone altogether, and one that is not guarded yet is looked at again at once.
+        let is_left = matches!(then, Then::Await | Then::After(_) | Then::Guard);
+        if is_touched || !is_left || self.health.is_some() {
             let generation = self.seen.host.metadata.generation;
             let now = self.now();
             conditions::set(&mut self.status, self.health, generation, now);
@@ -75,6 +81,8 @@ impl<'a> Draft<'a> {
         Plan {
             hardware_data: self.hardware_data,
             status: differs.then(|| Box::new(self.status)),
+            architecture: self.architecture,
+            forget: self.forget,
             remove_annotations: removed.map(|(key, _)| key.clone()).collect(),
             events: self.events,
             then,

@@ -140,7 +140,7 @@ impl Machine {
             boot_mac: spec.boot_mac_address.as_ref().and_then(|mac| mac.parse().ok()),
             known_macs: nics.into_iter().filter_map(|nic| nic.mac?.parse().ok()).collect(),
             boot_mode: spec.boot_mode.unwrap_or(BootMode::Uefi),
-            architecture: spec.architecture.clone().or(arch),
+            architecture: spec.architecture.clone().or(arch).filter(|it| !it.is_empty()),
             inspection_mode: spec.inspection_mode.unwrap_or(InspectionMode::Agent),
             root_device_hints: root_device_hints(spec),
             raid: spec.raid.clone(),
@@ -153,6 +153,16 @@ impl Machine {
             preprovisioning_network_data,
         }
     }
+}
+
+/// The addresses of all cards of a host.
+#[must_use]
+pub fn addresses(host: &BareMetalHost) -> BTreeSet<Mac> {
+    let hardware = host.status.as_ref().and_then(|status| status.hardware.as_ref());
+    let nics = hardware.and_then(|details| details.nics.as_ref()).into_iter().flatten();
+    let found = nics.filter_map(|nic| nic.mac.as_ref());
+    let all = host.spec.boot_mac_address.iter().chain(found);
+    all.filter_map(|mac| mac.parse().ok()).collect()
 }
 
 impl Identity {

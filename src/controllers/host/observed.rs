@@ -69,7 +69,8 @@ impl Observed {
     }
 }
 
-/// Whether a host's power can be controlled: it has a BMC, and credentials for it are named.
+/// Whether a host's power can be controlled: somebody has said how its BMC is reached. What is missing or wrong of that is a registration
+/// error, which is shown before anything else is done.
 #[must_use]
 pub fn has_bmc(host: &BareMetalHost) -> bool {
     let bmc = host.spec.bmc.as_ref();

@@ -5,10 +5,13 @@
 //! the HardwareData before the status that relies on it; the status before annotations that it answers are taken away; all of it before
 //! the operation that it announces; events after what they tell of; the finalizer last.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{events::Event, provisioner::Operation};
-use crate::api::{baremetalhost::BareMetalHostStatus, hardware::HardwareDetails};
+use crate::{
+    api::{baremetalhost::BareMetalHostStatus, hardware::HardwareDetails},
+    domain::mac::Mac,
+};
 
 /// What keeps a host from being forgotten before the provisioner has forgotten it.
 pub const FINALIZER: &str = "baremetalhost.metal3.io";
@@ -20,6 +23,10 @@ pub struct Plan {
     pub hardware_data: Option<Box<HardwareDetails>>,
     /// Change its status to this.
     pub status: Option<Box<BareMetalHostStatus>>,
+    /// Write this to `spec.architecture`, which people left open.
+    pub architecture: Option<String>,
+    /// Write down that the machine with these addresses is not to be discovered again.
+    pub forget: BTreeSet<Mac>,
     /// Take these annotations away.
     pub remove_annotations: Vec<String>,
     /// Tell people this.

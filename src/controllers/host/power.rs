@@ -15,13 +15,7 @@ const ERROR: ErrorType = ErrorType::PowerManagement;
 pub(super) fn manage(draft: &mut Draft<'_>) -> Result<Then, Then> {
     let reboots = annotations::reboots(&draft.annotations);
     if !draft.seen.has_bmc() {
-        if reboots.wish(false).is_some() {
-            draft.annotations.remove(REBOOT);
-            draft.tell(
-                Reason::PowerManagementImpossible,
-                "A reboot was asked for, but the host has no BMC: add spec.bmc to have its power managed",
-            );
-        }
+        refuse(draft);
         draft.be_well();
         return Ok(Then::After(IDLE));
     }
@@ -63,6 +57,17 @@ pub(super) fn manage(draft: &mut Draft<'_>) -> Result<Then, Then> {
             draft.be_well();
             Ok(Then::After(IDLE))
         }
+    }
+}
+
+/// Says of a host without a BMC that it is not rebooted, if somebody wants that.
+pub(super) fn refuse(draft: &mut Draft<'_>) {
+    if annotations::reboots(&draft.annotations).wish(false).is_some() {
+        draft.annotations.remove(REBOOT);
+        draft.tell(
+            Reason::PowerManagementImpossible,
+            "A reboot was asked for, but the host has no BMC: add spec.bmc to have its power managed",
+        );
     }
 }
 

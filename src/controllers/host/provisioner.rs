@@ -98,7 +98,7 @@ pub enum Operation {
     PowerOff {
         /// How.
         mode: RebootMode,
-        /// Even if the node is in a state in which power is not switched: what it does is aborted.
+        /// Even if the node is in a state in which power is not switched: what it does is aborted. And even if it is said to be off.
         force: bool,
     },
     /// For what must not be switched off: off and on again in one go. Done when it has begun.

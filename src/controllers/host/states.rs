@@ -2,15 +2,16 @@
 //! [`domain::provisioning_state`](crate::domain::provisioning_state), and a test holds this file to it.
 
 use super::{
-    annotations::{self, INSPECT, Inspect, REBOOT},
+    annotations::{self, APPROVAL, APPROVED, INSPECT, Inspect, REBOOT},
     decide::{CORRECTION, IDLE, is_inspection_disabled},
     draft::Draft,
     events::Reason,
     failure::PATIENCE_WHEN_DELETING,
-    machine::root_device_hints,
+    machine::{addresses, root_device_hints},
     plan::Then,
     power,
     provisioner::{Operation, Provision, RebootMode},
+    registration,
 };
 use crate::{
     api::{
@@ -51,18 +52,20 @@ fn to(draft: &mut Draft<'_>, state: State, reason: Reason, note: &str) -> Result
     Ok(Then::Again)
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "every state answers alike")]
 fn begin(draft: &mut Draft<'_>) -> Result<Then, Then> {
     if draft.seen.has_bmc() {
         draft.enter(State::Registering);
+        // In one write with what is told before it is tried.
+        registration::ensure(draft)?;
+        registering(draft)
     } else {
         draft.enter(State::Unmanaged);
         draft.tell(
             Reason::Discovered,
             "The host has no BMC details: it is not managed until they are added",
         );
+        Ok(Then::Again)
     }
-    Ok(Then::Again)
 }
 
 fn unmanaged(draft: &mut Draft<'_>) -> Result<Then, Then> {
@@ -71,7 +74,8 @@ fn unmanaged(draft: &mut Draft<'_>) -> Result<Then, Then> {
     if draft.seen.has_bmc() {
         draft.enter(State::Registering);
         Ok(Then::Again)
-    } else if is_discovered && spec.externally_provisioned != Some(true) {
+    } else if is_discovered && spec.externally_provisioned != Some(true) && !awaits_approval(draft)
+    {
         to(
             draft,
             State::Importing,
@@ -79,10 +83,32 @@ fn unmanaged(draft: &mut Draft<'_>) -> Result<Then, Then> {
             "What was found out when the host was discovered is looked up",
         )
     } else {
+        power::refuse(draft);
+        if !is_discovered && spec.boot_mac_address.is_some() {
+            recognise(draft)?;
+        }
         draft.be_well();
         draft.status.operational_status = OperationalStatus::Discovered;
         Ok(Then::After(IDLE))
     }
+}
+
+/// Somebody may have registered by hand what has reported to the provisioner by itself.
+fn recognise(draft: &mut Draft<'_>) -> Result<(), Then> {
+    match draft.perform(Operation::Import, ErrorType::Inspection) {
+        Ok(_) => Err(Then::Again),
+        Err(Then::After(pause)) if draft.has_failed(ErrorType::Inspection) => {
+            Err(Then::After(pause))
+        }
+        // It has not, or not yet.
+        Err(Then::After(_)) => Ok(()),
+        Err(call) => Err(call),
+    }
+}
+
+/// Whether nobody has looked at it yet who may say that it belongs here: any machine that reaches the network can be discovered.
+fn awaits_approval(draft: &Draft<'_>) -> bool {
+    annotations::awaits_approval(draft.seen.host.metadata.annotations.as_ref())
 }
 
 fn importing(draft: &mut Draft<'_>) -> Result<Then, Then> {
@@ -90,7 +116,13 @@ fn importing(draft: &mut Draft<'_>) -> Result<Then, Then> {
         draft.enter(State::Registering);
         return Ok(Then::Again);
     }
-    draft.perform(Operation::Import, ErrorType::Inspection)?;
+    match &draft.status.hardware {
+        // Whoever discovered it has looked already.
+        Some(details) => draft.hardware_data = Some(Box::new(details.clone())),
+        None => {
+            draft.perform(Operation::Import, ErrorType::Inspection)?;
+        }
+    }
     to(draft, State::MatchProfile, Reason::ImportComplete, "The hardware details are known")
 }
 
@@ -120,6 +152,9 @@ fn inspecting(draft: &mut Draft<'_>) -> Result<Then, Then> {
         // Not before: a node may have to be brought elsewhere first, or what is under way to an end.
         draft.annotations.remove(INSPECT);
         draft.annotations.remove(REBOOT);
+    } else if draft.seen.hardware_data.is_none() {
+        // Whoever discovered it has looked already: what was seen belongs where people look for it.
+        draft.hardware_data = draft.status.hardware.clone().map(Box::new);
     }
     draft.tell(Reason::InspectionComplete, "The hardware details are known");
     to(draft, State::Preparing, Reason::PreparationStarted, "The host is prepared")
@@ -130,6 +165,11 @@ fn has_been_called(draft: &Draft<'_>) -> bool {
 }
 
 fn preparing(draft: &mut Draft<'_>) -> Result<Then, Then> {
+    if awaits_approval(draft) {
+        // Its disks are touched from here on.
+        draft.status.operational_status = OperationalStatus::Discovered;
+        return Ok(Then::After(IDLE));
+    }
     let operation = Operation::Prepare {
         changed: are_settings_changed(draft),
         retry: draft.has_failed(ErrorType::Preparation),
@@ -213,6 +253,11 @@ fn is_provisioning_wanted(draft: &Draft<'_>) -> bool {
 
 /// What keeps an image from being written, though it is wanted.
 fn obstacle(draft: &Draft<'_>) -> Option<String> {
+    if awaits_approval(draft) {
+        return Some(format!(
+            "the host is not approved: look at it, then remove the annotation {APPROVAL} or set it to {APPROVED}"
+        ));
+    }
     let limit = i64::from(draft.seen.settings.max_provisioning_retries);
     let failed = draft.status.provisioning_fail_count;
     if limit > 0 && failed >= limit {
@@ -369,6 +414,10 @@ fn powering_off(draft: &mut Draft<'_>) -> Result<Then, Then> {
 
 fn deleting(draft: &mut Draft<'_>) -> Result<Then, Then> {
     draft.perform(Operation::Delete, ErrorType::Registration)?;
+    let host = &draft.seen.host;
+    if annotations::is_to_be_forgotten(host.metadata.annotations.as_ref()) {
+        draft.forget = addresses(host);
+    }
     Ok(Then::Release)
 }
 

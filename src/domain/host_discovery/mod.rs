@@ -4,6 +4,8 @@
 //! left alone until someone adds them. The kind is `api::baremetalhostdiscovery`, the state is
 //! `importing` in `provisioning_state`; the discovery controller polls Ironic.
 
+pub mod annotations;
+pub mod autoscale;
 mod facts;
 mod resource_name;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{Facts, HardwareDetail};
-use crate::domain::{kubernetes_name::is_subdomain, text::Excerpt};
+use crate::domain::{kubernetes_name::is_subdomain, mac::Mac, text::Excerpt};
 
 /// Longest name of a host. Ironic keeps `<namespace>~<name>` in 255 characters, of which the
 /// namespace may need 63, so that not every name that Kubernetes takes will do.
@@ -136,6 +136,19 @@ impl ResourceName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.name
+    }
+
+    /// A longer name for a machine whose name another machine has: the same each time, and another for every machine, by the MAC
+    /// address that it boots from.
+    pub fn apart(&self, boot_mac: Mac) -> Result<Self, NameError> {
+        let end = format!("-{}", boot_mac.to_string().replace(':', "-"));
+        let kept = self.name.get(..MAX_NAME - end.len()).unwrap_or(&self.name);
+        let kept = kept.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let name = format!("{kept}{end}");
+        if is_like_uuid(&name) {
+            return Err(NameError::Uuid { name: name.as_str().into() });
+        }
+        Ok(Self { name, altered: self.altered })
     }
 
     /// Whether the fact had more to it than letter case that a name cannot show. Then another host
@@ -311,7 +324,31 @@ mod tests {
         assert_eq!(template("", "serial-number", "").render(&serial).is_ok(), fits);
     }
 
+    #[rstest]
+    #[case::short("web", Some("web-52-54-00-ab-cd-ef"))]
+    #[case::would_read_as_a_uuid("0123456789abcdef0123", None)]
+    fn two_machines_with_one_name_are_told_apart(
+        #[case] serial: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let name = template("", "serial-number", "").render(&with_serial(serial)).unwrap();
+        let apart = name.apart("52:54:00:ab:cd:ef".parse().unwrap()).ok();
+        assert_eq!(apart.as_ref().map(ResourceName::as_str), expected);
+    }
+
     proptest! {
+        #[test]
+        fn a_name_that_is_told_apart_is_a_valid_name(serial in "[a-z0-9.-]{1,191}", mac: [u8; 6]) {
+            let octets: Vec<String> = mac.iter().map(|octet| format!("{octet:02x}")).collect();
+            let mac: Mac = octets.join(":").parse().unwrap();
+            if let Ok(name) = template("", "serial-number", "").render(&with_serial(&serial))
+                && let Ok(apart) = name.apart(mac)
+            {
+                prop_assert!(is_subdomain(apart.as_str()), "{}", apart);
+                prop_assert!(apart.as_str().len() <= MAX_NAME && apart.as_str() != name.as_str());
+            }
+        }
+
         #[test]
         fn any_fact_makes_a_valid_name_or_an_error(
             serial in hostile("[A-Z0-9]{1,12}"),

@@ -6,4 +6,4 @@
 
 mod pool;
 
-pub use pool::{LABEL, Pool, PoolError};
+pub use pool::{LABEL, Pool, PoolError, SINCE_ANNOTATION};

@@ -12,6 +12,9 @@ use crate::domain::{
 /// The label on a BareMetalHost that reserves it for a pool.
 pub const LABEL: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 
+/// The annotation on a BareMetalHost that tells since when it is reserved. Metal3 does not write it.
+pub const SINCE_ANNOTATION: &str = "ironward.dev/reserved-since";
+
 /// What stands before the name of a control plane, and stood there in the proposal.
 const CONTROL_PLANE: &str = "cp-";
 const CONTROL_PLANE_ONCE: &str = "kcp-";

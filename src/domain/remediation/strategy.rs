@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::domain::text::{UnknownWord, vocabulary};
 
-/// How often to try again, unless told.
+/// How often to try, unless told.
 pub const DEFAULT_RETRY_LIMIT: u32 = 1;
 
 /// The least that Metal3 accepts.
@@ -83,7 +83,7 @@ impl Strategy {
         self.kind
     }
 
-    /// How often to try again after the first time.
+    /// How often to try at most.
     #[must_use]
     pub fn retry_limit(&self) -> u32 {
         self.retry_limit

@@ -34,7 +34,10 @@ pub(super) fn next(node: &Node, ask: &Ask) -> Step {
         // A reboot has begun then.
         return if reboots && ask.tried { Step::Done } else { Step::Wait };
     }
-    if node.power_state == Some(target.end()) && (!reboots || ask.tried) {
+    // Ironic looks at the BMC now and then only, and at that of a driver that was just changed not yet. Where much depends on it, it is
+    // asked, and looks before it switches.
+    let must_be_sure = reboots || (force && target == PowerTarget::Off);
+    if node.power_state == Some(target.end()) && (!must_be_sure || ask.tried) {
         return Step::Done;
     }
     if node.provision_state.motion() == Motion::Moving {

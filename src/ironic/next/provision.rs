@@ -8,7 +8,21 @@ use crate::{
 
 pub(super) fn next(node: &Node, machine: &Machine, provision: &Provision, restart: bool) -> Step {
     let is_ours = node.instance_uuid.as_deref() == Some(&machine.identity.uid);
+    let writes_nothing = node.interfaces.deploy_interface.as_deref() == Some("fake");
     match node.provision_state {
+        // A discovered node has what Ironic is set to: it would call itself deployed, and be empty.
+        ProvisionState::Available | ProvisionState::DeployFail
+            if machine.bmc.is_none() && writes_nothing =>
+        {
+            Step::Failed {
+                what: "the image cannot be written",
+                reason: Some(
+                    "its node has the deploy interface `fake`, which writes nothing: add spec.bmc to the host, or have Ironic write by the agent that \
+                     still runs (default_deploy_interface = direct and fast_track = True)"
+                        .to_owned(),
+                ),
+            }
+        }
         ProvisionState::Active if is_ours => Step::Done,
         ProvisionState::Active => Step::Failed {
             what: "the image cannot be written",

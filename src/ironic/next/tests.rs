@@ -389,3 +389,34 @@ proptest! {
         prop_assert!(is_right, "{:?} from {} ended in {} by {:?}", operation, began, state, world.log);
     }
 }
+
+#[test]
+fn ironic_is_told_that_a_machine_without_a_bmc_is_on_where_its_agent_is_to_write() {
+    let bare = Machine { bmc: None, ..machine() };
+    let operation = Operation::Register { credentials_changed: false, retry: false };
+    let log = |deploy: &str, power: Option<PowerState>| {
+        let mut discovered = node(ProvisionState::Enroll);
+        discovered.interfaces.deploy_interface = Some(deploy.into());
+        discovered.interfaces.power_interface = Some("fake".into());
+        discovered.power_state = power;
+        let mut world = World { node: Some(discovered), goes_wrong: false, log: Vec::new() };
+        assert_eq!(world.run(&bare, &operation), "done");
+        world.log.into_iter().filter(|it| it != "patch").collect::<Vec<_>>()
+    };
+    assert_eq!(log("direct", None), ["power on", "manage"]);
+    assert_eq!(log("direct", Some(PowerState::On)), ["manage"]);
+    assert_eq!(log("fake", None), ["manage"]);
+}
+
+#[test]
+fn what_would_write_nothing_is_no_deployment() {
+    let operation = Operation::Provision(Box::new(provision()));
+    let mut discovered = node(ProvisionState::Available);
+    discovered.interfaces.deploy_interface = Some("fake".into());
+    let bare = Machine { bmc: None, ..machine() };
+    let step = asked(&bare, &operation, false, &discovered);
+    let Step::Failed { reason: Some(reason), .. } = &step else { panic!("{step:?}") };
+    assert!(reason.contains("fast_track"), "{reason}");
+    discovered.interfaces.deploy_interface = Some("direct".into());
+    assert_eq!(word(&asked(&bare, &operation, false, &discovered)), "patch");
+}

@@ -1,20 +1,24 @@
 //! What an evaluation is given: the request's objects, borrowed, and the policy's variables.
 
 use super::{authorizer::Authorizer, error::Error, library, program::Program, value::Value};
-use serde_json::Value as Json;
+use crate::policy::json::Json;
+use serde_json::Value as JsonValue;
 use std::cell::{Cell, OnceCell};
 
 /// The variables of one evaluation; a memo of the policy's own variables lives as long as this does,
 /// which is one policy, binding and param in the API server.
 #[derive(Default)]
 pub struct Bindings<'a> {
-    pub(crate) object: Option<&'a Json>,
-    pub(crate) old_object: Option<&'a Json>,
-    pub(crate) params: Option<&'a Json>,
-    pub(crate) request: Option<&'a Json>,
-    pub(crate) namespace_object: Option<&'a Json>,
-    pub(crate) key: Option<&'a Json>,
-    pub(crate) holder: Option<&'a Json>,
+    pub(crate) object: Option<Json<'a>>,
+    pub(crate) old_object: Option<Json<'a>>,
+    pub(crate) params: Option<Json<'a>>,
+    pub(crate) request: Option<Json<'a>>,
+    pub(crate) namespace_object: Option<Json<'a>>,
+    pub(crate) key: Option<Json<'a>>,
+    pub(crate) holder: Option<Json<'a>>,
+    pub(crate) hardware: Option<Json<'a>>,
+    pub(crate) inventory: Option<Json<'a>>,
+    pub(crate) node: Option<Json<'a>>,
     pub(crate) authorizer: Option<&'a dyn Authorizer>,
     pub(crate) interrupt: Option<&'a dyn Fn() -> bool>,
     pub(crate) variables: Vec<Variable<'a>>,
@@ -54,44 +58,58 @@ impl<'a> Bindings<'a> {
 
     /// Binds `object`; unbound on DELETE.
     #[must_use]
-    pub fn object(mut self, object: &'a Json) -> Self {
-        self.object = Some(object);
+    pub fn object(mut self, object: &'a JsonValue) -> Self {
+        self.object = Some(Json::Value(object));
         self
     }
 
     /// Binds `oldObject`; unbound on CREATE.
     #[must_use]
-    pub fn old_object(mut self, object: &'a Json) -> Self {
-        self.old_object = Some(object);
+    pub fn old_object(mut self, object: &'a JsonValue) -> Self {
+        self.old_object = Some(Json::Value(object));
         self
     }
 
     /// Binds `params`.
     #[must_use]
-    pub fn params(mut self, params: &'a Json) -> Self {
-        self.params = Some(params);
+    pub fn params(mut self, params: &'a JsonValue) -> Self {
+        self.params = Some(Json::Value(params));
         self
     }
 
     /// Binds `request`, in the shape that the API server gives it.
     #[must_use]
-    pub fn request(mut self, request: &'a Json) -> Self {
-        self.request = Some(request);
+    pub fn request(mut self, request: &'a JsonValue) -> Self {
+        self.request = Some(Json::Value(request));
         self
     }
 
     /// Binds `namespaceObject`; unbound for what is not in a namespace.
     #[must_use]
-    pub fn namespace_object(mut self, namespace: &'a Json) -> Self {
-        self.namespace_object = Some(namespace);
+    pub fn namespace_object(mut self, namespace: &'a JsonValue) -> Self {
+        self.namespace_object = Some(Json::Value(namespace));
         self
     }
 
     /// Binds `key` and `holder`.
     #[must_use]
-    pub fn held(mut self, key: &'a Json, holder: &'a Json) -> Self {
-        self.key = Some(key);
-        self.holder = Some(holder);
+    pub fn held(mut self, key: &'a JsonValue, holder: &'a JsonValue) -> Self {
+        self.key = Some(Json::Value(key));
+        self.holder = Some(Json::Value(holder));
+        self
+    }
+
+    /// Binds `hardware`, `inventory` and `node`.
+    #[must_use]
+    pub fn report(
+        mut self,
+        hardware: &'a JsonValue,
+        inventory: &'a JsonValue,
+        node: &'a JsonValue,
+    ) -> Self {
+        self.hardware = Some(Json::Value(hardware));
+        self.inventory = Some(Json::Value(inventory));
+        self.node = Some(Json::Value(node));
         self
     }
 

@@ -11,6 +11,7 @@ pub struct Environment {
     authorizer: bool,
     patch_types: bool,
     holder: bool,
+    report: bool,
     variables: Option<Vec<(Arc<str>, Type)>>,
     extensions: Vec<Arc<Extension>>,
 }
@@ -67,6 +68,12 @@ impl Environment {
         self
     }
 
+    /// Only `hardware`, `inventory` and `node`: what is known of a machine that was discovered. There is no request.
+    #[must_use]
+    pub fn of_report() -> Self {
+        Self { report: true, ..Self::default() }
+    }
+
     /// Also `Object…`, `JSONPatch` and `jsonpatch.escapeKey`, for mutations.
     #[must_use]
     pub fn with_patch_types(mut self) -> Self {
@@ -106,6 +113,8 @@ impl Environment {
     /// The type of a declared variable.
     pub(crate) fn variable(&self, name: &str) -> Option<Type> {
         match name {
+            "hardware" | "inventory" | "node" if self.report => Some(Type::Dyn),
+            _ if self.report => None,
             "object" | "oldObject" => Some(Type::Dyn),
             "params" if self.params => Some(Type::Dyn),
             "key" if self.holder => Some(Type::String),
@@ -183,7 +192,11 @@ impl Environment {
     /// All that is near to a name, for suggestions.
     pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = table::names().filter(|n| !n.contains(['@', '_'])).collect();
-        names.extend(["object", "oldObject", "request", "namespaceObject"]);
+        if self.report {
+            names.extend(["hardware", "inventory", "node"]);
+        } else {
+            names.extend(["object", "oldObject", "request", "namespaceObject"]);
+        }
         if self.params {
             names.push("params");
         }

@@ -7,6 +7,7 @@ use super::{
     plan::{Body, Fold, Node},
     value::{Entries, List, Map, Text, Value},
 };
+use crate::policy::json::Fields;
 use std::sync::Arc;
 
 /// What is gone through.
@@ -14,7 +15,7 @@ enum Range<'a> {
     List(List<'a>),
     /// Keys and values.
     Entries(Vec<(Value<'a>, Value<'a>)>),
-    JsonMap(serde_json::map::Iter<'a>),
+    JsonMap(Fields<'a>),
     /// Of `variables`, where the second may fail.
     Pairs(Vec<(Value<'a>, Res<'a>)>),
 }
@@ -37,7 +38,7 @@ impl<'a> Machine<'_, 'a> {
         let range = self.eval(&fold.range)?;
         let range = match range {
             Value::List(list) => Range::List(list),
-            Value::Map(Map::Json(map)) => Range::JsonMap(map.iter()),
+            Value::Map(Map::Json(map)) => Range::JsonMap(map),
             // An oddity: `variables` gives its values where other maps give their keys.
             Value::Map(Map::Variables) => {
                 let names: Vec<&'a str> =
@@ -150,7 +151,7 @@ impl<'a> Machine<'_, 'a> {
                 }
             }
             Range::JsonMap(entries) => {
-                for (index, (key, value)) in entries.enumerate() {
+                for (index, (key, value)) in entries.iter().enumerate() {
                     let key = Value::String(Text::Borrowed(key));
                     let value = Value::from_json(value);
                     if matches!(step(self, index, Some(key), Ok(value))?, Turn::Done) {

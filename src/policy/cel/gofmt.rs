@@ -5,7 +5,7 @@ use super::{
     time,
     value::{List, Map, Value},
 };
-use serde_json::Value as Json;
+use crate::policy::json::{Json, Shape};
 use std::{fmt::Write as _, sync::LazyLock};
 
 /// `%g` and `%v` of a float: the shortest digits, with an exponent below 1e-4 and from 1e6 on.
@@ -127,7 +127,7 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                write_plain(out, &item);
+                write_held(out, &item);
             }
             out.push(']');
         }
@@ -143,7 +143,7 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
                 match key {
                     // Go never finds it again.
                     Value::Double(d) if d.is_nan() => out.push_str("<nil>"),
-                    _ => write_plain(out, &item),
+                    _ => write_held(out, &item),
                 }
             }
             out.push('}');
@@ -156,7 +156,7 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
         Value::Optional(None) => out.push_str("optional.none()"),
         Value::Optional(Some(inner)) => {
             out.push_str("optional(");
-            write_plain(out, inner);
+            write_held(out, inner);
             out.push(')');
         }
         Value::Opaque(opaque) => out.push_str(&opaque.plain()),
@@ -178,14 +178,19 @@ fn write_plain(out: &mut String, value: &Value<'_>) {
     }
 }
 
+/// `%v` of a value in its wrapping, as lists, maps and optionals hold it: null is its number.
+fn write_held(out: &mut String, value: &Value<'_>) {
+    if matches!(value, Value::Null) { out.push('0') } else { write_plain(out, value) }
+}
+
 /// `%v` of what Go reads from JSON.
-fn write_native(out: &mut String, json: &Json) {
-    match json {
-        Json::Null => out.push_str("<nil>"),
-        Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+fn write_native(out: &mut String, json: Json<'_>) {
+    match json.shape() {
+        Shape::Null => out.push_str("<nil>"),
+        Shape::Bool(_) | Shape::Number(_) | Shape::Text(_) => {
             write_plain(out, &Value::from_json(json));
         }
-        Json::Array(items) => {
+        Shape::List(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
@@ -195,11 +200,9 @@ fn write_native(out: &mut String, json: &Json) {
             }
             out.push(']');
         }
-        Json::Object(fields) => {
+        Shape::Object(fields) => {
             out.push_str("map[");
-            let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
-            for (i, (name, value)) in fields.into_iter().enumerate() {
+            for (i, (name, value)) in fields.iter().enumerate() {
                 if i > 0 {
                     out.push(' ');
                 }
@@ -306,7 +309,9 @@ fn is_printable(c: char) -> bool {
 /// `%v` of a value that was not taken out of its wrapping, where null is its number.
 #[must_use]
 pub fn wrapped(value: &Value<'_>) -> String {
-    if matches!(value, Value::Null) { "0".to_owned() } else { plain(value) }
+    let mut out = String::new();
+    write_held(&mut out, value);
+    out
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl Growing {
                 list.iter().try_for_each(|item| self.add_weight(&item, most, weight))?;
             }
             Value::Map(Map::Json(map)) => {
-                for (key, value) in *map {
+                for (key, value) in map.iter() {
                     *weight += key.len();
                     self.add_weight(&Value::from_json(value), most, weight)?;
                 }

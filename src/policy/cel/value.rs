@@ -1,12 +1,11 @@
 //! Values at run time: small, cheap to copy, borrowed from the request's JSON wherever they can be.
 
 use super::{growing::Growing, library::Opaque, types::Type};
-use serde_json::Value as Json;
+use crate::policy::json::{Fields, Items, Json, Shape};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     ops::Deref,
-    ptr,
     sync::Arc,
 };
 
@@ -86,7 +85,7 @@ pub struct Timestamp {
 #[derive(Debug, Clone)]
 pub enum List<'a> {
     /// In the document.
-    Json(&'a Vec<Json>),
+    Json(Items<'a>),
     /// Made while evaluating, or a constant.
     Owned(Arc<Vec<Value<'a>>>),
     /// A sum of lists, as lazy as cel-go's: `a + a` must not cost the memory of both.
@@ -189,7 +188,7 @@ impl<'a> From<Vec<Value<'a>>> for List<'a> {
 #[derive(Debug, Clone)]
 pub enum Map<'a> {
     /// In the document.
-    Json(&'a serde_json::Map<String, Json>),
+    Json(Fields<'a>),
     /// Made while evaluating, or a constant.
     Owned(Arc<Entries<'a>>),
     /// `variables`: evaluated when asked for.
@@ -218,7 +217,7 @@ impl<'a> Map<'a> {
     pub fn find(&self, key: &Value<'_>) -> Option<Value<'a>> {
         match self {
             Self::Json(map) => match key {
-                Value::String(text) => map.get(&**text).map(Value::from_json),
+                Value::String(text) => map.get(text).map(Value::from_json),
                 _ => None,
             },
             Self::Owned(entries) => entries.find(key),
@@ -347,8 +346,8 @@ impl Value<'_> {
     /// Where a list or map of the document is.
     pub(crate) fn place_in_document(&self) -> Option<usize> {
         match self {
-            Self::List(List::Json(items)) => Some(ptr::from_ref(*items).addr()),
-            Self::Map(Map::Json(map)) => Some(ptr::from_ref(*map).addr()),
+            Self::List(List::Json(items)) => Some(items.address()),
+            Self::Map(Map::Json(map)) => Some(map.address()),
             _ => None,
         }
     }
@@ -440,17 +439,17 @@ impl<'a> Object<'a> {
 impl<'a> Value<'a> {
     /// A view of a JSON value: nothing is copied.
     #[must_use]
-    pub fn from_json(json: &'a Json) -> Self {
-        match json {
-            Json::Null => Self::Null,
-            Json::Bool(b) => Self::Bool(*b),
-            Json::Number(number) => match number.as_i64() {
+    pub fn from_json(json: Json<'a>) -> Self {
+        match json.shape() {
+            Shape::Null => Self::Null,
+            Shape::Bool(b) => Self::Bool(b),
+            Shape::Number(number) => match number.as_i64() {
                 Some(int) => Self::Int(int),
                 None => Self::Double(number.as_f64().unwrap_or(f64::NAN)),
             },
-            Json::String(text) => Self::String(Text::Borrowed(text)),
-            Json::Array(items) => Self::List(List::Json(items)),
-            Json::Object(map) => Self::Map(Map::Json(map)),
+            Shape::Text(text) => Self::String(Text::Borrowed(text)),
+            Shape::List(items) => Self::List(List::Json(items)),
+            Shape::Object(fields) => Self::Map(Map::Json(fields)),
         }
     }
 

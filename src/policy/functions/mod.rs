@@ -2,6 +2,7 @@
 //! that the controllers use, so that what a policy lets in can be reconciled.
 
 mod bmc;
+mod discovery;
 mod go_template;
 mod json;
 mod mac;
@@ -13,7 +14,13 @@ use super::cel::{Extension, Value};
 /// The functions of the extended tier, to compile policies with.
 #[must_use]
 pub fn extensions() -> Vec<Arc<Extension>> {
-    let all = [mac::extensions(), bmc::extensions(), json::extensions(), go_template::extensions()];
+    let all = [go_template::extensions(), discovery::extensions()];
+    parsers().into_iter().chain(all.into_iter().flatten().map(Arc::new)).collect()
+}
+
+/// Those that read what is written in an object, or reported by a machine.
+pub(super) fn parsers() -> Vec<Arc<Extension>> {
+    let all = [mac::extensions(), bmc::extensions(), json::extensions()];
     all.into_iter().flatten().map(Arc::new).collect()
 }
 
@@ -69,6 +76,15 @@ mod tests {
         "goTemplate.problems('a-{{ getIndx }}{{ getIndexWithOffset }}').size()",
         json!({"int": "2"})
     )]
+    #[case::no_selector_problems(
+        "discovery.selectorProblems('hardware.ramMebibytes > 1024')",
+        json!({"list": []})
+    )]
+    #[case::selector_problems(
+        "discovery.selectorProblems('hardware.hostname')[0]",
+        json!({"string": "must evaluate to bool but got dyn"})
+    )]
+    #[case::label_problems("discovery.labelProblems('[1]').size()", json!({"int": "1"}))]
     #[case::varies("goTemplate.variesByNode('worker-{{ getIndex }}')", json!({"bool": true}))]
     #[case::same("goTemplate.variesByNode('worker-{{ namespace }}')", json!({"bool": false}))]
     #[case::broken("goTemplate.variesByNode('worker-{{')", json!({"bool": false}))]

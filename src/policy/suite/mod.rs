@@ -11,6 +11,7 @@ pub use read::read;
 use serde_json::Value;
 
 use super::{
+    json::Json,
     merge::Schemas,
     request::Request,
     set::PolicySet,
@@ -89,7 +90,7 @@ impl Case {
             Err(error) => return failed(format!("no request can be made: {error}")),
         };
         let outcome = try_out(set, schemas, &request, &self.surroundings);
-        let object = request.object.cloned().unwrap_or(Value::Null);
+        let object = request.object.map_or(Value::Null, Json::to_value);
         Ran { failures: compare::failures(&self.expect, &object, &outcome), acted: acted(&outcome) }
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     compiled::MutatingPolicy,
     facts::{KnownFacts, Question},
+    json::{Json, Tree},
     merge::Schemas,
     mutate::{self, MutationDenial},
     request::Request,
@@ -104,7 +105,7 @@ pub fn try_out(
         trial.validate(set, &changed, &mut tried);
         uniqueness::judge(set, &changed, &surroundings.stored, &mut tried.verdict);
     }
-    tried.object = object.or_else(|| request.object.cloned());
+    tried.object = changed.object.map(Json::to_value);
     tried
 }
 
@@ -120,30 +121,34 @@ impl Trial<'_> {
         set: &PolicySet,
         request: &Request<'_>,
         tried: &mut Tried,
-    ) -> Option<Value> {
-        let mut current: Option<Value> = None;
+    ) -> Option<Tree<'static>> {
+        // Each on its own copy: what it came to outlives what it came from.
+        let kept = |tree: &Tree<'_>| Tree::owned(Json::from(tree).to_value());
+        let mut current: Option<Tree<'static>> = None;
         let mut known: Vec<&MutatingPolicy> = Vec::new();
         for policy in set.mutating() {
             let seen = current.as_ref().map_or(*request, |object| request.with_object(object));
             let schemas = self.schemas;
             let name = &policy.policy.name;
             let mutated = self.ask(|facts| mutate::mutate(&[policy], schemas, &seen, facts));
+            let mut changed = None;
             match mutated {
                 Err(questions) => tried.unknown.extend(unknown(name, questions)),
                 Ok(mutated) => {
                     known.push(policy);
                     tried.refusals.extend(mutated.denials);
-                    if mutated.object.is_some() {
+                    if let Some(object) = &mutated.object {
                         tried.changed_by.push(name.clone());
-                        current = mutated.object;
+                        changed = Some(kept(object));
                     }
                 }
             }
+            current = changed.or(current);
         }
         // Once more together: only then are policies invoked again that asked for it.
         let schemas = self.schemas;
         match self.ask(|facts| mutate::mutate(&known, schemas, request, facts)) {
-            Ok(together) if together.denials.is_empty() => together.object,
+            Ok(together) if together.denials.is_empty() => together.object.as_ref().map(kept),
             _ => current,
         }
     }

@@ -118,7 +118,7 @@ impl Surroundings {
                 && match (&query.which, &selector) {
                     (Which::Named(name), _) => name_of(object) == name,
                     (Which::Selected(_), selector) => {
-                        selector.as_ref().is_none_or(|selector| selector.matches(object))
+                        selector.as_ref().is_none_or(|selector| selector.matches(*object))
                     }
                 }
         })

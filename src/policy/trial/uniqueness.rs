@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::review::plural;
 use crate::policy::{
+    json::Json,
     request::{Request, Versioned},
     set::PolicySet,
     unique::{Held, Occupied},
@@ -43,7 +44,7 @@ pub(super) fn judge(
                 for key in gained {
                     let Some(other) = occupied.others(policy, &key, &me).next() else { continue };
                     let held = Held { holder: &other.age.holder, kind: &other.kind };
-                    let object = request.object.unwrap_or(&Value::Null);
+                    let object = request.object.unwrap_or(Json::Value(&Value::Null));
                     let message = policy.message(object, &key, held);
                     verdict.denials.push(policy.denial(Cause::Rule, message));
                 }

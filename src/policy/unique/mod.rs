@@ -5,12 +5,13 @@ mod occupied;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     cel::{MATCH_CONDITIONS_BUDGET, RUNTIME_BUDGET, Value as CelValue},
     document::{Document, ResourceRule, UniquePolicySpec},
     engine::{Compiled, Expression, Outcome, Scope, Stop, Variables},
+    json::Json,
     request::{Operation, Request, Versioned},
     selector::Selector,
     verdict::{Cause, Denial, Reason},
@@ -115,7 +116,12 @@ impl UniquePolicy {
 
     /// Whether an object is subject to it, stored or about to be. An error counts as no, unless the
     /// policy fails.
-    pub fn matches(&self, resource: Versioned<'_>, object: &Value) -> Result<bool, String> {
+    pub fn matches<'a>(
+        &self,
+        resource: Versioned<'_>,
+        object: impl Into<Json<'a>>,
+    ) -> Result<bool, String> {
+        let object = object.into();
         if !self.covers(resource) || !self.selector.matches(object) {
             return Ok(false);
         }
@@ -137,11 +143,12 @@ impl UniquePolicy {
     }
 
     /// What an object has, and no other may have; nothing if it is not subject to the policy.
-    pub fn claimed(
+    pub fn claimed<'a>(
         &self,
         resource: Versioned<'_>,
-        object: &Value,
+        object: impl Into<Json<'a>>,
     ) -> Result<BTreeSet<String>, String> {
+        let object = object.into();
         if self.matches(resource, object)? {
             self.texts(&self.key, object)
         } else {
@@ -150,7 +157,12 @@ impl UniquePolicy {
     }
 
     /// All keys of an object that is stored; none if it is not subject to the policy.
-    pub fn keys(&self, resource: Versioned<'_>, object: &Value) -> Result<Keys, String> {
+    pub fn keys<'a>(
+        &self,
+        resource: Versioned<'_>,
+        object: impl Into<Json<'a>>,
+    ) -> Result<Keys, String> {
+        let object = object.into();
         if !self.matches(resource, object)? {
             return Ok(Keys::default());
         }
@@ -197,7 +209,7 @@ impl UniquePolicy {
     /// What is said of an object that would have a key which is another's. Like every message, it may
     /// begin with a field: `finding::split`.
     #[must_use]
-    pub fn message(&self, object: &Value, key: &str, held: Held<'_>) -> String {
+    pub fn message<'a>(&self, object: impl Into<Json<'a>>, key: &str, held: Held<'_>) -> String {
         let Holder { group, resource, namespace, name } = held.holder;
         let (key_value, holder) = (
             json!(key),
@@ -205,8 +217,9 @@ impl UniquePolicy {
                 "namespace": namespace, "name": name}),
         );
         if let Some(expression) = &self.message_expression {
-            let scope = Scope::of_object(object, &self.variables, RUNTIME_BUDGET);
-            let said = evaluated(&mut scope.held(&key_value, &holder), expression);
+            let scope = Scope::of_object(object.into(), &self.variables, RUNTIME_BUDGET);
+            let said =
+                evaluated(&mut scope.held((&key_value).into(), (&holder).into()), expression);
             let text = said.ok().and_then(|it| it.as_text().map(|text| text.trim().to_owned()));
             let is_fit = |text: &String| {
                 !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
@@ -222,7 +235,7 @@ impl UniquePolicy {
         }
     }
 
-    fn texts(&self, expression: &Expression, object: &Value) -> Result<BTreeSet<String>, String> {
+    fn texts(&self, expression: &Expression, object: Json<'_>) -> Result<BTreeSet<String>, String> {
         let mut scope = Scope::of_object(object, &self.variables, RUNTIME_BUDGET);
         let value = evaluated(&mut scope, expression)?;
         let wrong = |value: &CelValue<'_>| {

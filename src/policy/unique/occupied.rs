@@ -22,11 +22,13 @@ pub struct Occupant {
     pub is_claimed: bool,
 }
 
-/// Who has which keys, by policy and key.
+/// Who has which keys, by policy and key. Almost every key has one occupant, and a set for it would have room for
+/// eleven: with a thousand hosts that is megabytes.
 #[derive(Debug, Clone, Default)]
 pub struct Occupied {
-    by_key: BTreeMap<(String, String), BTreeSet<Occupant>>,
-    by_holder: BTreeMap<Holder, BTreeSet<(String, String)>>,
+    /// Sorted, each once.
+    by_key: BTreeMap<(String, String), Vec<Occupant>>,
+    by_holder: BTreeMap<Holder, Vec<(String, String)>>,
 }
 
 impl Occupied {
@@ -52,8 +54,8 @@ impl Occupied {
                         let key = (policy.name().to_owned(), key.clone());
                         let occupant =
                             Occupant { age: age.clone(), kind: kind.clone(), is_claimed };
-                        self.by_key.entry(key.clone()).or_default().insert(occupant);
-                        self.by_holder.entry(holder.clone()).or_default().insert(key);
+                        insert(self.by_key.entry(key.clone()).or_default(), occupant);
+                        insert(self.by_holder.entry(holder.clone()).or_default(), key);
                     }
                 }
                 Err(text) => errors.push((policy.name().to_owned(), text)),
@@ -109,8 +111,9 @@ impl Occupied {
     }
 
     /// Every key with all who have it, oldest first: policy, key, occupants.
-    pub fn all(&self) -> impl Iterator<Item = (&str, &str, &BTreeSet<Occupant>)> {
-        self.by_key.iter().map(|((policy, key), all)| (policy.as_str(), key.as_str(), all))
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str, &[Occupant])> {
+        let all = self.by_key.iter();
+        all.map(|((policy, key), all)| (policy.as_str(), key.as_str(), all.as_slice()))
     }
 
     /// The keys that several have and one of them at least as its own: policy, key, and the younger
@@ -124,6 +127,14 @@ impl Occupied {
                 Some((policy, key, younger, older))
             })
         })
+    }
+}
+
+/// Puts an item where it belongs, and takes no more room than that.
+fn insert<T: Ord>(sorted: &mut Vec<T>, item: T) {
+    if let Err(at) = sorted.binary_search(&item) {
+        sorted.reserve_exact(1);
+        sorted.insert(at, item);
     }
 }
 

@@ -1,5 +1,5 @@
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::policy::{Directory, File, PolicySet, extensions};

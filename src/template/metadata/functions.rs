@@ -79,9 +79,27 @@ pub(super) fn tells_nodes_apart(name: &str) -> bool {
     of_node.iter().any(|start| name.starts_with(start))
 }
 
+/// Whether a function is about the BareMetalHost.
+pub(super) fn speaks_of_the_host(name: &str) -> bool {
+    name.starts_with("host") || name == "bootMAC"
+}
+
+/// Whether a function is about the Machine.
+pub(super) fn speaks_of_the_machine(name: &str) -> bool {
+    name.starts_with("machine")
+}
+
 pub(super) fn call(node: &Node, name: &str, arguments: &[Value]) -> Result<Value, String> {
     if let Some(result) = text::call(name, arguments) {
         return Ok(result);
+    }
+    // An empty name on a node would be worse than none.
+    let of = &node.metal3_machine.name;
+    if speaks_of_the_host(name) && node.host.object.name.is_empty() {
+        return Err(format!("Metal3Machine {of} has no host yet"));
+    }
+    if speaks_of_the_machine(name) && node.machine.name.is_empty() {
+        return Err(format!("Metal3Machine {of} belongs to no Machine"));
     }
     let (machine, metal3, host) = (&node.machine, &node.metal3_machine, &node.host.object);
     Ok(match (name, arguments) {

@@ -42,18 +42,53 @@ pub fn problems(key: &str, source: &str) -> Vec<Problem> {
     super::problems(key, source, &DECLARED)
 }
 
+/// The templates of a Metal3Metadata, read once for all nodes.
+#[derive(Debug)]
+pub struct Templates(BTreeMap<String, Result<Template, Box<ParseError>>>);
+
+impl Templates {
+    /// Reads them. One that cannot be read spoils no other.
+    #[must_use]
+    pub fn parse(sources: &BTreeMap<String, String>) -> Self {
+        let read = |(key, source): (&String, &String)| (key.clone(), parse(key, source));
+        Self(sources.iter().map(read).collect())
+    }
+
+    /// The value of each key for a node.
+    #[must_use]
+    pub fn render(&self, node: &Node) -> BTreeMap<String, Result<String, Error>> {
+        let render = |template: &Result<Template, Box<ParseError>>| {
+            let template = template.as_ref().map_err(|error| Error::Parse(error.clone()))?;
+            template.render(&Value::Nil, node).map_err(Error::Render)
+        };
+        self.0.iter().map(|(key, template)| (key.clone(), render(template))).collect()
+    }
+
+    /// Whether one of them calls a function that speaks of the host.
+    #[must_use]
+    pub fn speak_of_the_host(&self) -> bool {
+        self.call(functions::speaks_of_the_host)
+    }
+
+    /// Whether one of them calls a function that speaks of the Machine.
+    #[must_use]
+    pub fn speak_of_the_machine(&self) -> bool {
+        self.call(functions::speaks_of_the_machine)
+    }
+
+    fn call(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        let read = self.0.values().flatten();
+        read.flat_map(Template::functions_called).any(is_it)
+    }
+}
+
 /// The value of each key for a node.
 #[must_use]
 pub fn render(
     templates: &BTreeMap<String, String>,
     node: &Node,
 ) -> BTreeMap<String, Result<String, Error>> {
-    let render = |key: &String, source: &String| {
-        let template = parse(key, source).map_err(Error::Parse)?;
-        let rendered = template.render(&Value::Nil, node);
-        rendered.map_err(Error::Render)
-    };
-    templates.iter().map(|(key, source)| (key.clone(), render(key, source))).collect()
+    Templates::parse(templates).render(node)
 }
 
 /// Whether the template may give each node a value of its own: it calls a function that tells nodes apart.

@@ -16,13 +16,13 @@ pub struct Node {
     pub namespace: String,
     /// The name of the Cluster.
     pub cluster_name: String,
-    /// The Machine.
+    /// The Machine; without a name if there is none.
     pub machine: Object,
     /// The Metal3Machine.
     pub metal3_machine: Object,
     /// The UID of the Metal3Machine.
     pub metal3_machine_uid: String,
-    /// The BareMetalHost.
+    /// The BareMetalHost; without a name if none was taken yet.
     pub host: Host,
 }
 

@@ -76,6 +76,21 @@ fn a_host_that_was_not_inspected_says_so() {
     assert!(text("b").ends_with("host rack7-u12 has no boot MAC address: set spec.bootMACAddress"));
 }
 
+#[rstest]
+#[case("{{ hostName }}", "Metal3Machine worker-abcde has no host yet")]
+#[case("{{ hostLabel \"rack\" }}", "Metal3Machine worker-abcde has no host yet")]
+#[case("{{ bootMAC }}", "Metal3Machine worker-abcde has no host yet")]
+#[case("{{ machineName }}", "Metal3Machine worker-abcde belongs to no Machine")]
+fn what_is_not_there_is_not_empty(#[case] source: &str, #[case] want: &str) {
+    let node = Node { host: Host::default(), machine: Object::default(), ..node() };
+    let templates = Templates::parse(&texts(&[("a", source), ("b", "{{ metal3MachineName }}")]));
+    let values = templates.render(&node);
+    assert!(values["a"].clone().unwrap_err().to_string().ends_with(want), "{values:?}");
+    assert_eq!(values["b"].as_deref(), Ok("worker-abcde"));
+    assert_eq!(templates.speak_of_the_host(), want.ends_with("yet"));
+    assert_eq!(templates.speak_of_the_machine(), !want.ends_with("yet"));
+}
+
 #[test]
 fn one_bad_key_spoils_no_other() {
     let values = render(&texts(&[("good", "{{ getIndex }}"), ("bad", "{{ getIndex")]), &node());

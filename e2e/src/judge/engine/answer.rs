@@ -6,7 +6,7 @@ use super::{
     server, while_mutating,
 };
 use anyhow::{Context, Result};
-use ironward::policy::{self, PolicySet, Schemas};
+use ironward::policy::{self, PolicySet, Schemas, json::Json};
 use serde_json::{Value, json};
 
 /// The answer of a set of policies.
@@ -22,16 +22,15 @@ pub(super) fn answer(
         && request.object.as_ref().is_some_and(|it| it["metadata"]["generateName"].is_string());
     review["name"] = if is_generated { json!("") } else { name.clone() };
     review["object"] = converted(while_mutating(request), &review);
-    let mutated = {
-        let request_seen = policy::Request::from_json(&review)?;
-        asked(case, request, |facts| set.mutate(&request_seen, facts, schemas))?
-    };
+    let request_seen = policy::Request::from_json(&review)?;
+    let mutated = asked(case, request, |facts| set.mutate(&request_seen, facts, schemas))?;
     if let Some(refused) = mutated.as_api_server() {
         return Ok(Answer { refusal: Some(refusal(refused)), ..Answer::default() });
     }
-    let is_changed = mutated.object.is_some();
+    let mutated = mutated.object.as_ref().map(|object| Json::from(object).to_value());
+    let is_changed = mutated.is_some();
     review["name"] = name;
-    review["object"] = match mutated.object {
+    review["object"] = match mutated {
         Some(mutated) => server::completed(mutated, request),
         None => object,
     };

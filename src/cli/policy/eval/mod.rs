@@ -127,7 +127,7 @@ pub fn run(args: &Args, mut stdin: impl Read, mut out: impl Write) -> Result<(),
         let Ok(request) = Request::from_json(&review) else { continue };
         let tried = try_out(&set, &schemas, &request, &surroundings);
         let changes = match (request.object, &tried.object) {
-            (Some(before), Some(after)) => difference::between(before, after),
+            (Some(before), Some(after)) => difference::between(&before.to_value(), after),
             _ => Vec::new(),
         };
         surroundings.stored.extend(tried.object.clone());

@@ -115,7 +115,7 @@ impl<'a> Machine<'_, 'a> {
             }
             (Target::In, [element, container]) => ops::contains(element, container),
             (Target::Size, [value]) => size(value),
-            (Target::TypeOf, [value]) => Ok(Value::Type(Arc::new(value.type_value()))),
+            (Target::TypeOf, [value]) => Ok(Value::Type(type_of(value))),
             (Target::Identity, [value]) => Ok(value.clone()),
             (Target::Regex(pattern, matching), [subject, rest @ ..]) => {
                 self.foresee(cost::of(call, args, None))?;
@@ -147,6 +147,17 @@ impl<'a> Machine<'_, 'a> {
             (Target::Extension(extension), args) => (extension.call)(args).map_err(fail),
             _ => Err(no_overload()),
         }
+    }
+}
+
+/// The types that are asked for most are made once.
+fn type_of(value: &Value<'_>) -> Arc<Type> {
+    static LIST: LazyLock<Arc<Type>> = LazyLock::new(|| Arc::new(Type::list(Type::Dyn)));
+    static MAP: LazyLock<Arc<Type>> = LazyLock::new(|| Arc::new(Type::map(Type::Dyn, Type::Dyn)));
+    match value {
+        Value::List(_) => LIST.clone(),
+        Value::Map(Map::Json(_) | Map::Owned(_)) => MAP.clone(),
+        other => Arc::new(other.type_value()),
     }
 }
 

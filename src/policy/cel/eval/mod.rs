@@ -11,6 +11,7 @@ pub(crate) use grow::frozen;
 pub(crate) use native::{double_member, foreign, go_type, opaque, present, unwrapped};
 pub(crate) use variables::evaluate;
 
+use self::path::Found;
 use super::{
     bindings::Bindings,
     cost,
@@ -214,12 +215,24 @@ impl<'m, 'a> Machine<'m, 'a> {
             Node::Map(map) => self.map(map),
             Node::Struct(structure) => self.structure(structure),
             Node::Fold(fold) => self.fold(fold),
-            Node::OptionalOr(sides, keep) => match self.eval(&sides.0)? {
-                Value::Optional(None) => self.eval(&sides.1),
-                some @ Value::Optional(Some(_)) if *keep => Ok(some),
-                Value::Optional(Some(inner)) => present(&inner),
-                other => Ok(other),
-            },
+            Node::OptionalOr(sides, keep) => self.optional_or(sides, *keep),
+        }
+    }
+
+    /// `.or` (`keep`) and `.orValue`.
+    fn optional_or(&mut self, sides: &'a (Node, Node), keep: bool) -> Res<'a> {
+        let found = match &sides.0 {
+            Node::Attr(attr) => self.found(attr)?,
+            node => Found::Plain(self.eval(node)?),
+        };
+        match found {
+            Found::Absent | Found::Plain(Value::Optional(None)) => self.eval(&sides.1),
+            Found::Present(value) if keep => Ok(Value::some(value)),
+            Found::Present(value @ Value::Opaque(_)) => present(&value),
+            Found::Present(value) => Ok(value),
+            Found::Plain(some @ Value::Optional(Some(_))) if keep => Ok(some),
+            Found::Plain(Value::Optional(Some(inner))) => present(&inner),
+            Found::Plain(other) => Ok(other),
         }
     }
 

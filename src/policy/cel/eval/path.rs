@@ -12,10 +12,33 @@ use crate::policy::cel::{
     value::{Map, Object, Text, Value, double_to_int},
 };
 
+/// What a path leads to. An optional is not made before somebody wants one: most are asked for their value at
+/// once, by `orValue`.
+pub(super) enum Found<'a> {
+    Plain(Value<'a>),
+    Present(Value<'a>),
+    Absent,
+}
+
+impl<'a> From<Found<'a>> for Value<'a> {
+    fn from(found: Found<'a>) -> Self {
+        match found {
+            Found::Plain(value) => value,
+            Found::Present(value) => Value::some(value),
+            Found::Absent => Value::Optional(None),
+        }
+    }
+}
+
 impl<'a> Machine<'_, 'a> {
-    /// A path as an expression of its own: it is charged for as such.
+    /// A path as an expression of its own.
     pub(super) fn attr(&mut self, attr: &'a Attr) -> Res<'a> {
-        let resolved = self.resolve(attr);
+        self.found(attr).map(Value::from)
+    }
+
+    /// What a path leads to, charged for as an expression of its own.
+    pub(super) fn found(&mut self, attr: &'a Attr) -> Result<Found<'a>, Error> {
+        let resolved = self.resolve_as(attr, &mut Form::Cel);
         if let Err(stop) = &resolved
             && !stop.is_value()
         {
@@ -27,20 +50,20 @@ impl<'a> Machine<'_, 'a> {
             (true, true) => self.charge(u64::MAX)?,
             (true, false) | (false, true) => self.charge(0)?,
         }
-        match resolved {
-            Ok(Value::Optional(inner)) if attr.test_only => Ok(Value::Bool(inner.is_some())),
+        Ok(match resolved? {
+            Found::Plain(Value::Optional(inner)) if attr.test_only => {
+                Found::Plain(Value::Bool(inner.is_some()))
+            }
+            Found::Present(_) if attr.test_only => Found::Plain(Value::Bool(true)),
+            Found::Absent if attr.test_only => Found::Plain(Value::Bool(false)),
             // A list can hold a failure, which shows when it is taken out.
-            Ok(value @ Value::Opaque(_)) => present(&value),
+            Found::Plain(value @ Value::Opaque(_)) => Found::Plain(present(&value)?),
             other => other,
-        }
+        })
     }
 
-    /// A path's value, charged for its steps only.
-    pub(super) fn resolve(&mut self, attr: &'a Attr) -> Res<'a> {
-        self.resolve_as(attr, &mut Form::Cel)
-    }
-
-    fn resolve_as(&mut self, attr: &'a Attr, form: &mut Form) -> Res<'a> {
+    /// What a path leads to, charged for its steps only.
+    fn resolve_as(&mut self, attr: &'a Attr, form: &mut Form) -> Result<Found<'a>, Error> {
         let start = match &attr.base {
             Base::Global(global) => self.global(*global)?,
             Base::Local(slot) => self.local(*slot)?,
@@ -58,9 +81,9 @@ impl<'a> Machine<'_, 'a> {
         match start {
             // What goes through a path comes out as what it wraps: cel-go's oddity of optionals.
             Value::Optional(Some(inner)) if attr.qualifiers.is_empty() => {
-                Ok(Value::some(unwrapped(&inner)))
+                Ok(Found::Present(unwrapped(&inner)))
             }
-            start if attr.qualifiers.is_empty() => Ok(start),
+            start if attr.qualifiers.is_empty() => Ok(Found::Plain(start)),
             start => self.qualify_all(start, &attr.qualifiers, form),
         }
     }
@@ -74,6 +97,9 @@ impl<'a> Machine<'_, 'a> {
             Global::NamespaceObject => self.bindings.namespace_object,
             Global::Key => self.bindings.key,
             Global::Holder => self.bindings.holder,
+            Global::Hardware => self.bindings.hardware,
+            Global::Inventory => self.bindings.inventory,
+            Global::Node => self.bindings.node,
             Global::Variables => return Ok(Value::Map(Map::Variables)),
             Global::Authorizer => {
                 return match self.bindings.authorizer {
@@ -108,10 +134,10 @@ impl<'a> Machine<'_, 'a> {
         start: Value<'a>,
         qualifiers: &'a [Qualifier],
         form: &mut Form,
-    ) -> Res<'a> {
+    ) -> Result<Found<'a>, Error> {
         let mut optional = false;
         let mut value = match start {
-            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(None) => return Ok(Found::Absent),
             Value::Optional(Some(inner)) => {
                 optional = true;
                 // Whether it can be looked into is asked when the first key is known.
@@ -127,7 +153,7 @@ impl<'a> Machine<'_, 'a> {
                         self.charge(1)?;
                         value = found;
                     }
-                    None => return Ok(Value::Optional(None)),
+                    None => return Ok(Found::Absent),
                 }
             } else {
                 let found = self.qualify(&value, qualifier, qualifier.test, form);
@@ -145,7 +171,7 @@ impl<'a> Machine<'_, 'a> {
                 };
             }
         }
-        Ok(if optional { Value::some(value) } else { value })
+        Ok(if optional { Found::Present(value) } else { Found::Plain(value) })
     }
 
     /// One step; `presence`: that it is not there is no error.
@@ -168,7 +194,7 @@ impl<'a> Machine<'_, 'a> {
         match &qualifier.key {
             Key::Field(name) => {
                 if let Value::Map(Map::Json(map)) = value {
-                    return match map.get(&**name) {
+                    return match map.get(name) {
                         Some(found) => Ok(Some(Value::from_json(found))),
                         None if presence => Ok(None),
                         None => Err(fail(format!("no such key: {name}"))),
@@ -183,7 +209,7 @@ impl<'a> Machine<'_, 'a> {
             }
             Key::Attr(attr) => {
                 let mut key_form = Form::Cel;
-                let key = self.resolve_as(attr, &mut key_form)?;
+                let key = Value::from(self.resolve_as(attr, &mut key_form)?);
                 check_key(&key, key_form)?;
                 note_key(&key, form);
                 self.select(value, &key, presence, qualifier.typed)

@@ -40,6 +40,9 @@ struct Arguments {
     /// Which of cargo's profiles Ironward is built with.
     #[arg(long, default_value = "release")]
     profile: String,
+    /// What cargo tells every benchmark.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,7 +89,7 @@ fn main() -> Result<()> {
     let busy = Counted::of(&ironward)?;
     let hosts = number(arguments.hosts.into());
     say(&format!(
-        "{} hosts created in {:.0} s and available after {:.0} s: {:.1} passes per host, {:.0} passes/s, {:.1} requests to Ironic per host, \
+        "{} hosts created in {:.0} s and available after {:.0} s: {:.1} passes per host, {:.0} passes/s, {:.1} requests to Ironic per host ({:.2} per host and minute), \
          {:.1} s of CPU, {:.1} MiB of memory at most",
         arguments.hosts,
         created.as_secs_f64(),
@@ -94,6 +97,7 @@ fn main() -> Result<()> {
         busy.passes / hosts,
         busy.passes / available.as_secs_f64(),
         busy.requests / hosts,
+        busy.requests / hosts / available.as_secs_f64() * 60.0,
         process.cpu()?.saturating_sub(cpu).as_secs_f64(),
         process.peak_memory()?,
     ));
