@@ -1,7 +1,7 @@
 //! `cargo webhook-load`: how much admission one core of Ironward answers, and how fast, over TLS.
 //!
 //! The server is Ironward itself against a real API server with hosts in it, held to one core; the load comes
-//! from here, over HTTP/2 as the API server's does. Throughput is asked with answers awaited; latency at
+//! from here, over HTTP/2 as the API server's does, which itself stands still meanwhile. Throughput is asked with answers awaited; latency at
 //! a fixed rate, counted from when a question was due, so that a stall counts for all that waited.
 
 use anyhow::{Context, Result};
@@ -12,8 +12,10 @@ use ironward_e2e::{
     fleet::{self, Member},
     ironward::{self, Ironward, Options},
     load::{self, Latencies, Process, number, reviews},
+    process_group,
     progress::{Progress, say},
 };
+use rustix::process::Signal;
 use serde_json::json;
 use std::{
     sync::Arc,
@@ -93,11 +95,13 @@ async fn measure(
             }
         };
         saturate(&ask, Duration::from_secs(2)).await?;
+        let stillness = StandStill::of(plane)?;
         let (start, before) = (Instant::now(), server.cpu()?);
         let answered = saturate(&ask, Duration::from_secs(arguments.seconds)).await?;
         let (took, cpu) = (start.elapsed(), server.cpu()?.saturating_sub(before));
         let latencies =
             at_rate(&ask, arguments.rate, Duration::from_secs(arguments.seconds)).await?;
+        drop(stillness);
         println!(
             "| {} ({:.1} KB) | {:.0} | {:.1} µs | {:.2} ms | {:.2} ms | {} |",
             review.name,
@@ -115,6 +119,27 @@ async fn measure(
         arguments.hosts
     ));
     Ok(())
+}
+
+/// While there is one, the control plane stands still: in a cluster it has cores of its own, here it would take them from who is measured.
+struct StandStill<'a>(&'a [process_group::Process]);
+
+impl<'a> StandStill<'a> {
+    fn of(plane: &'a ControlPlane) -> Result<Self> {
+        let still = Self(plane.processes());
+        still.0.iter().try_for_each(|process| process.signal(Signal::STOP))?;
+        Ok(still)
+    }
+}
+
+impl Drop for StandStill<'_> {
+    fn drop(&mut self) {
+        for process in self.0 {
+            if let Err(error) = process.signal(Signal::CONT) {
+                eprintln!("{error:#}");
+            }
+        }
+    }
 }
 
 /// Asks as fast as answers come, and returns how many came.
