@@ -4,7 +4,7 @@
 //! the image, the user data, and the host's name and id. A Node gets no providerID from them, as on bare metal.
 
 use crate::machines::VERSION;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ironward::adapters::clock;
 use k8s_openapi::api::{
     coordination::v1::Lease,
@@ -162,16 +162,21 @@ impl Kubelets {
             };
             let known =
                 self.machines().running.get(&name).map(|it| (it.renewed.elapsed(), it.sick));
-            match known {
+            let done = match known {
                 // Whenever it speaks again, it begins with what it is.
                 _ if is_mute => {
                     self.machines().running.remove(&name);
                     continue;
                 }
-                None => boot(client, &name, host, is_sick).await?,
-                Some((_, was_sick)) if was_sick != is_sick => ready(client, &name, is_sick).await?,
-                Some((since, _)) if since > RENEWAL => renew(client, &name).await?,
+                None => boot(client, &name, host, is_sick).await,
+                Some((_, was_sick)) if was_sick != is_sick => ready(client, &name, is_sick).await,
+                Some((since, _)) if since > RENEWAL => renew(client, &name).await,
                 Some(_) => continue,
+            };
+            // One that does not get any further keeps none of the others waiting.
+            if let Err(error) = done {
+                eprintln!("{name} is not up yet: {error:#}");
+                continue;
             }
             let running =
                 Running { consumer: consumer(host), renewed: Instant::now(), sick: is_sick };
@@ -191,6 +196,7 @@ async fn boot(client: &Client, name: &str, host: &DynamicObject, is_sick: bool) 
     let secret = user_data["name"].as_str().unwrap_or_default();
     let namespace = host.namespace().unwrap_or_default();
     let secret = Api::<Secret>::namespaced(client.clone(), &namespace).get(secret).await?;
+    until_forgotten(client, name, &consumer(host)).await?;
     let image = host.data["status"]["provisioning"]["image"]["url"].as_str().unwrap_or_default();
     let version = version_of(image);
     let role = role_of(&secret)?;
@@ -228,6 +234,16 @@ async fn boot(client: &Client, name: &str, host: &DynamicObject, is_sick: bool) 
         certify(client, &secret).await?;
     }
     renew(client, name).await
+}
+
+/// A machine takes minutes to boot, and Cluster API moments to delete the Node of the machine that had the host before, which it does when
+/// the host was given back. Here both take moments: who came up faster would have its own Node deleted.
+async fn until_forgotten(client: &Client, name: &str, consumer: &str) -> Result<()> {
+    let found = Api::<Node>::all(client.clone()).get_opt(name).await?;
+    let id = found.and_then(|it| it.spec?.provider_id).unwrap_or_default();
+    let is_own = id.is_empty() || id.rsplit('/').next() == Some(consumer);
+    ensure!(is_own, "there still is the Node of {id}");
+    Ok(())
 }
 
 /// What the kubelet says of its Node.

@@ -31,6 +31,9 @@ use tokio::runtime::Runtime;
 const AT_ONCE: usize = 16;
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The Secret of all BMCs.
+const CREDENTIALS: &str = "bmc";
+
 const HOST: Kind = ("metal3.io", "v1alpha1", "BareMetalHost");
 const METAL3_MACHINE: Kind = (INFRASTRUCTURE, "v1beta2", "Metal3Machine");
 const MACHINE: Kind = ("cluster.x-k8s.io", "v1beta2", "Machine");
@@ -65,6 +68,7 @@ impl PlayedHosts {
         let watched = Watched::start(plane.admin_kubeconfig(), &[HOST, METAL3_MACHINE])?;
         let namespace = namespace.to_owned();
         let hosts = Self { runtime, client, namespace, watched, writes_images: Arc::default() };
+        hosts.create_credentials()?;
         hosts.each(count, async |api: Api<DynamicObject>, number| {
             let host: DynamicObject = serde_json::from_value(host(number))?;
             api.create(&PostParams::default(), &host).await?;
@@ -73,6 +77,18 @@ impl PlayedHosts {
             Ok(())
         })?;
         Ok(hosts)
+    }
+
+    /// What all BMCs take, which CAPM3 labels when it takes a host.
+    fn create_credentials(&self) -> Result<()> {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": CREDENTIALS},
+            "stringData": {"username": "root", "password": "calvin"},
+        });
+        let secret = serde_json::from_value(secret)?;
+        let api = self.api(("", "v1", "Secret"));
+        self.runtime.block_on(api.create(&PostParams::default(), &secret))?;
+        Ok(())
     }
 
     fn api(&self, kind: Kind) -> Api<DynamicObject> {
@@ -242,7 +258,7 @@ fn host(number: usize) -> Value {
             "online": true, "bootMACAddress": format!("02:00:00:{a:02x}:{b:02x}:{c:02x}"),
             "bmc": {
                 "address": format!("redfish://10.{a}.{b}.{c}/redfish/v1/Systems/1"),
-                "credentialsName": "bmc",
+                "credentialsName": CREDENTIALS,
             },
         },
     })

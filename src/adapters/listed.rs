@@ -39,7 +39,7 @@ mod tests {
         writer.apply_watcher_event(&Event::Init);
         writer.apply_watcher_event(&Event::InitDone);
         for it in waiting {
-            it.await.unwrap().unwrap();
+            tokio::time::timeout(10 * LOOK, it).await.expect("it waits on").unwrap().unwrap();
         }
     }
 }

@@ -44,6 +44,7 @@ pub enum Action {
 pub struct State(pub World);
 
 const HOST: &str = "h0";
+const VERSION: &str = "resourceVersion";
 
 impl State {
     /// What the future depends on. Versions only matter as far as they are the one that is stored.
@@ -79,7 +80,10 @@ impl State {
             let mut its = format!("\n{known:?} {}", replica.hosts.waiting());
             for (name, (plan, version)) in &replica.thoughts {
                 let step = if let Step::Claim(chosen, patch) = &plan.step {
-                    format!("claim {} {patch}", is_current(Some(&chosen.version)))
+                    let mut patch = patch.clone();
+                    let bound = patch["metadata"].as_object_mut().unwrap().remove(VERSION);
+                    let is_current = is_current(Some(&chosen.version));
+                    format!("claim {is_current} {} {patch}", bound.is_some())
                 } else {
                     format!("{:?} {}", plan.step, is_current(version.as_ref()))
                 };

@@ -5,7 +5,7 @@ use super::{
     world::{self, World, consumer, label},
 };
 use ironward::{
-    controllers::host_choice::candidate::FAILURE_DOMAIN,
+    api::BareMetalHost, controllers::host_choice::candidate::FAILURE_DOMAIN,
     domain::automated_cleaning::AutomatedCleaningMode,
 };
 use rstest::rstest;
@@ -124,7 +124,7 @@ mod what_if_there_are_two_parallel_kcp_md_experiencing_upgrade {
     }
 
     #[test]
-    fn the_controller_tries_to_find_hosts_with_md_pool1_label_for_md_pool1_and_md_pool2_label_for_md_pool2()
+    fn during_provisioning_capm3_machine_controller_tries_to_find_hosts_with_md_pool1_label_for_md_pool1_and_md_pool2_label_for_md_pool2()
      {
         let (mut world, one, two) = parallel();
         world.deployments.get_mut("pool2").unwrap().node_reuse = true;
@@ -133,7 +133,7 @@ mod what_if_there_are_two_parallel_kcp_md_experiencing_upgrade {
     }
 
     #[test]
-    fn for_md_pool1_machine_controller_finds_hosts_with_the_md_pool1_label_and_picks_them_for_provisioning()
+    fn based_on_the_logic_on_diagram_above_for_md_pool1_machine_controller_finds_hosts_with_the_md_pool1_label_and_picks_them_for_provisioning()
      {
         let (mut world, one, _) = parallel();
         labels_until_settled(&mut world);
@@ -215,7 +215,7 @@ mod what_if_user_changes_from_node_reuse_to_no_node_reuse_in_the_middle_of_upgra
     }
 
     #[test]
-    fn the_controller_always_picks_labelled_hosts_when_found_regardless_of_node_reuse_feature_is_disabled_or_enabled()
+    fn based_on_the_diagram_above_capm3_machine_controller_always_picks_labelled_hosts_when_found_regardless_of_node_reuse_feature_is_disabled_enabled()
      {
         for is_enabled_again in [false, true] {
             let (mut world, before) = disabled_halfway(1);
@@ -226,7 +226,7 @@ mod what_if_user_changes_from_node_reuse_to_no_node_reuse_in_the_middle_of_upgra
     }
 
     #[test]
-    fn we_want_to_ensure_that_the_controller_doesnt_miss_labelled_hosts() {
+    fn the_reason_is_we_want_to_ensure_that_the_controller_doesnt_miss_labelled_hosts() {
         let (mut world, before) = disabled_halfway(3);
         world.rounds(MANY);
         assert_eq!(world.hosts_of("pool1"), before);
@@ -234,7 +234,7 @@ mod what_if_user_changes_from_node_reuse_to_no_node_reuse_in_the_middle_of_upgra
     }
 
     #[test]
-    fn labelled_hosts_always_take_the_precedence_over_unlabelled_hosts_during_selection() {
+    fn in_short_labelled_hosts_always_take_the_precedence_over_unlabelled_hosts_during_selection() {
         let (mut world, before) = disabled_halfway(1);
         // There are seven others, which were never used and would be taken first.
         world.rounds(MANY);
@@ -272,13 +272,22 @@ fn a_host_that_was_given_up_is_not_reused_and_not_kept() {
 #[test]
 fn one_stuck_host_does_not_block_its_pool_for_ever() {
     let mut world = settled(6, 1, true);
-    let host = world.hosts_of("pool1").first().unwrap().clone();
-    world.stuck.insert(host.clone());
-    upgrade(&mut world, "pool1");
+    let stuck = world.hosts_of("pool1").first().unwrap().clone();
+    let machine = consumer(&world.hosts[&stuck]).unwrap();
+    world.delete(&machine);
+    while world.reserved().is_empty() {
+        world.rounds(1);
+    }
+    world.stuck.insert(stuck.clone());
+    // Cluster API makes the new machine before the old one is gone, as with maxSurge: 1.
     world.deployments.get_mut("pool1").unwrap().replicas = 2;
-    world.rounds(MANY);
-    let taken = world.hosts_of("pool1");
-    assert!(taken.len() >= 2 && taken.contains(&host), "{taken:?} {:#?}", world.log);
+    world.rounds(50);
+    assert_eq!(world.hosts_of("pool1"), set(&[&stuck]), "it is waited for: {:#?}", world.log);
+    world.rounds(MANY - 50);
+    let now = world.hosts_of("pool1");
+    assert!(now.len() == 2 && now.contains(&stuck), "{now:?} {:#?}", world.log);
+    let given_up = format!("ReuseGivenUp host {stuck} is reserved");
+    assert!(world.log.iter().any(|it| it.starts_with(&given_up)), "{:#?}", world.log);
 }
 
 #[test]
@@ -286,13 +295,22 @@ fn stale_labels_are_released_when_the_owner_is_gone() {
     let mut world = settled(3, 2, true);
     let machine = world.machines.keys().next().unwrap().clone();
     world.delete(&machine);
-    while world.reserved().is_empty() {
+    let is_kept = |world: &World| {
+        let kept = |host: &BareMetalHost| host.spec.consumer_ref.as_ref()?.kind.clone();
+        world.hosts.values().any(|host| kept(host).as_deref() == Some("Cluster"))
+    };
+    while !is_kept(&world) {
         world.rounds(1);
     }
+    // Before the next machine takes it.
     world.deployments.get_mut("pool1").unwrap().is_gone = true;
+    world.orchestrate("pool1");
+    world.orchestrate("pool1");
+    assert!(is_kept(&world));
     world.rounds(MANY);
     assert_eq!(world.reserved(), [].into());
     assert!(world.hosts.values().all(|it| it.spec.consumer_ref.is_none()), "{:#?}", world.hosts);
+    assert!(world.log.iter().any(|it| it.ends_with("not kept: PoolGone")), "{:#?}", world.log);
 }
 
 #[test]
@@ -339,7 +357,8 @@ fn a_rollout_that_starts_with_the_edit_never_deprovisions_under_the_old_mode() {
 }
 
 #[test]
-fn you_can_still_modify_the_mode_directly_on_a_host_that_is_not_managed_by_a_machine() {
+fn as_a_user_you_can_still_modify_automated_cleaning_mode_field_directly_on_a_bare_metal_host_to_disable_enable_automatic_cleaning_for_the_host_that_is_not_managed_by_the_capm3()
+ {
     let mut world = settled(2, 1, false);
     world.edit("h1", |it| {
         it.spec.automated_cleaning_mode = Some(AutomatedCleaningMode::Disabled);
@@ -352,7 +371,7 @@ fn you_can_still_modify_the_mode_directly_on_a_host_that_is_not_managed_by_a_mac
 #[rstest]
 #[case::before_the_provisioning(false)]
 #[case::before_the_deprovisioning(true)]
-fn the_mode_can_be_updated_on_a_host_either_before_the_provisioning_or_the_deprovisioning_takes_place(
+fn automated_cleaning_mode_can_be_updated_on_a_bare_metal_host_either_before_the_provisioning_or_deprovisioning_takes_place(
     #[case] is_provisioned: bool,
 ) {
     let mut world = World::new(1, 1);

@@ -436,8 +436,12 @@ impl World {
                 return false;
             }
             Step::Claim(chosen, patch) => {
-                let host = &chosen.host.name;
-                self.write(replica, host, Some(&chosen.version), patch, name);
+                // As the API server has it: a patch without a version is one to any.
+                let stored = self.hosts[&chosen.host.name].metadata.resource_version.clone();
+                let wanted = patch["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+                let version = wanted.or(stored);
+                self.log.extend(plan.events.iter().map(|it| format!("{} {}", it.reason, it.note)));
+                self.write(replica, &chosen.host.name, version.as_ref(), patch, name);
             }
             Step::Provision(patch)
             | Step::Follow(patch)

@@ -77,7 +77,7 @@ fn main() -> Result<()> {
     control_plane::provide()?;
     cluster_api::provide()?;
     operators::provide()?;
-    ironward::binary()?;
+    ironward::build(&arguments.profile)?;
     Apart::provide()?.within(|| measure(&arguments))?
 }
 

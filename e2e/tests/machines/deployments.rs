@@ -4,7 +4,7 @@ use crate::{
     scene::{Scene, consumer, name, reserved_for},
     stage::on_stage,
 };
-use ironward_e2e::machines::Template;
+use ironward_e2e::{machines::Template, watched::Seen};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,25 +89,34 @@ fn upgrade_halfway(scene: &Scene<'_>, name: &str, hosts: &BTreeSet<String>) {
     });
 }
 
-/// Has the new machines want what the old ones had, each at one moment.
+/// Has the new machines want what the old ones had: those that are there, as soon as all are, and those that come in their place.
 fn go_on(scene: &Scene<'_>, name: &str, replicas: usize) -> BTreeSet<String> {
-    let new = scene.until("the new machines are there", |seen| {
-        let wait: Vec<String> = seen
-            .all("Metal3Machine", &scene.namespace)
+    let waiting = |seen: &Seen| -> Vec<String> {
+        seen.all("Metal3Machine", &scene.namespace)
             .filter(|it| it["spec"]["hostSelector"]["matchLabels"]["pool"] == "nowhere")
             .map(crate::scene::name)
-            .collect();
-        if wait.len() == replicas { Ok(wait) } else { Err(format!("{wait:?}")) }
+            .collect()
+    };
+    scene.until("the new machines are there", |seen| {
+        let waiting = waiting(seen);
+        if waiting.len() == replicas { Ok(()) } else { Err(format!("{waiting:?}")) }
     });
-    for machine in new {
-        let patch = json!({"spec": {"hostSelector": {"matchLabels": {"pool": "workers"}}}});
-        scene.patch("metal3machine", &machine, &patch);
-    }
+    let selector = json!({"hostSelector": {"matchLabels": {"pool": "workers"}}});
+    let patch = json!({"spec": {"template": {"spec": selector}}});
+    scene.patch("metal3machinetemplate", &format!("{name}-v2"), &patch);
+    // Cluster API throws away what it has made when it cannot make the rest of a machine, and makes another.
+    scene.insist("no machine waits for a host that is nowhere", || {
+        for machine in scene.stage.watched.now(waiting) {
+            scene.patch_if_there("metal3machine", &machine, &json!({"spec": selector}))?;
+        }
+        let left = scene.stage.watched.now(waiting);
+        anyhow::ensure!(left.is_empty(), "{left:?} do");
+        Ok(())
+    });
     scene.until_rolled(name)
 }
 
 #[test]
-#[ignore = "seen to stand still for minutes after the kill, once in three runs: to be found out"]
 fn a_machine_deployment_of_three_has_nodes_and_is_upgraded_on_the_same_hosts_though_ironward_is_killed()
  {
     on_stage(|stage| {
@@ -213,7 +222,6 @@ fn what_if_we_found_n_1_hosts_with_label_while_we_expect_n_hosts() {
 }
 
 #[test]
-#[ignore = "patches machines that Cluster API may have replaced meanwhile"]
 fn what_if_user_changes_from_node_reuse_to_no_node_reuse_in_the_middle_of_upgrade() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "changed");
@@ -231,7 +239,7 @@ fn what_if_user_changes_from_node_reuse_to_no_node_reuse_in_the_middle_of_upgrad
 }
 
 #[test]
-fn updating_the_mode_on_a_template_reaches_all_machines_and_hosts_no_matter_what_the_current_value_is()
+fn updating_automated_cleaning_mode_field_on_a_metal3_machine_template_will_ensure_to_have_the_same_value_on_all_the_corresponding_metal3_machines_and_bare_metal_hosts_no_matter_what_the_current_value_is()
  {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "modes");

@@ -120,6 +120,16 @@ impl<'a> Scene<'a> {
         });
     }
 
+    /// Changes an object, unless somebody has taken it away meanwhile.
+    pub fn patch_if_there(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
+        let patch = patch.to_string();
+        let patch = ["patch", kind, name, "--type=merge", "--patch", &patch];
+        match self.kubectl.expect(&patch) {
+            Err(error) if format!("{error:#}").contains("(NotFound)") => Ok(()),
+            patched => patched.map(drop),
+        }
+    }
+
     /// Has a MachineDeployment or a control plane roll to another template.
     pub fn roll_to(&self, kind: &str, name: &str, template: &str) {
         let reference = json!({"infrastructureRef": {"name": template}});

@@ -1,7 +1,7 @@
 //! Carries out a step of a plan. Makes no choices.
 
 use anyhow::{Context, Result, ensure};
-use kube::{Api, ResourceExt};
+use kube::{Api, ResourceExt, api::Patch};
 use serde_json::{Value, json};
 
 use super::{parameters, reconcile::Reconciler, to_this, to_this_version};
@@ -74,7 +74,7 @@ impl Reconciler {
         Ok(written)
     }
 
-    /// Takes a host, in the version in which it was chosen and no other.
+    /// Takes a host, unless it was seen to have changed since it was chosen.
     pub(super) async fn claim(
         &self,
         machine: &MachineId,
@@ -95,11 +95,8 @@ impl Reconciler {
         if !is_there {
             return Ok(Claim::Outrun);
         }
-        let mut patch = patch.clone();
-        patch["metadata"]["uid"] = json!(uid);
-        patch["metadata"]["resourceVersion"] = json!(version);
         let api = self.hosts(&id.namespace);
-        let written = api.patch(&id.name, &parameters(), &kube::api::Patch::Merge(patch)).await;
+        let written = api.patch(&id.name, &parameters(), &Patch::Merge(patch)).await;
         match written {
             Ok(host) => {
                 self.fleet.note_own(&host);

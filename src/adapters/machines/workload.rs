@@ -189,7 +189,10 @@ impl Workloads {
                     }
                 }
                 Ok(Ok(Some(watcher::Event::Delete(node)))) => {
-                    workload.nodes.remove(&node.name_any());
+                    // Who finds the Node of the machine before it sees it go.
+                    if workload.nodes.remove(&node.name_any()).is_some() {
+                        self.fleet.wake_all(workload.waiting.iter().cloned());
+                    }
                 }
                 Ok(Ok(None)) => return Err(anyhow!("its Nodes are not told any more")),
                 Ok(Err(error)) => return Err(error).context("could not read its Nodes"),

@@ -10,14 +10,20 @@ use crate::{
         image::Image,
         metal3machine::MachineImage,
     },
-    controllers::host::annotations::{PAUSED, STATUS},
+    controllers::{
+        host::annotations::{PAUSED, STATUS},
+        host_choice::Chosen,
+    },
     domain::{automated_cleaning::AutomatedCleaningMode, node_reuse},
 };
 
-/// The claim. It leaves nothing of the reservation, and `clusterctl move` waits for the host from then on.
-pub(super) fn claim(seen: &Observed, secrets: Option<&Secrets>) -> Value {
+/// The claim, of the host in the version in which it was chosen and no other: whoever wrote to it meanwhile may have taken it. It leaves
+/// nothing of the reservation, and `clusterctl move` waits for the host from then on.
+pub(super) fn claim(seen: &Observed, chosen: &Chosen, secrets: Option<&Secrets>) -> Value {
     let mut patch = json!({
         "metadata": {
+            "uid": chosen.uid,
+            "resourceVersion": chosen.version,
             "labels": {CLUSTER_NAME: cluster_name(seen), node_reuse::LABEL: null},
             "annotations": {BLOCK_MOVE: "", node_reuse::SINCE_ANNOTATION: null},
         },

@@ -36,7 +36,7 @@ pub type Patch = Value;
 pub enum Step {
     /// Put the finalizer on the machine.
     Guard(Patch),
-    /// Take this host, in the version in which it was chosen.
+    /// Take this host, in the version in which it was chosen: the patch is bound to that.
     Claim(Chosen, Patch),
     /// Write to the machine which host it has.
     Record(Patch),

@@ -33,7 +33,7 @@ pub(super) fn take(mut draft: Draft<'_>, choice: &Choice) -> Plan {
                 Data::Known(secrets) => Some(secrets),
                 Data::Awaited(_) => None,
             };
-            let patch = host_change::claim(draft.seen, secrets);
+            let patch = host_change::claim(draft.seen, chosen, secrets);
             for host in &chosen.given_up {
                 let note = format!(
                     "host {host} is reserved for this machine's pool and did not become available in time: another is taken"

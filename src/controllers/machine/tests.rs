@@ -162,6 +162,15 @@ fn a_machine_is_guarded_before_it_claims_and_its_failure_domain_is_that_of_its_o
 }
 
 #[test]
+fn a_claim_is_of_the_version_that_was_chosen_and_no_other() {
+    let mut seen = seen();
+    seen.host = Host::None(Some(Ok(chosen(false))));
+    let Step::Claim(_, patch) = decide(&seen).step else { panic!() };
+    let metadata = &patch["metadata"];
+    assert_eq!((&metadata["uid"], &metadata["resourceVersion"]), (&json!("u-0"), &json!("7")));
+}
+
+#[test]
 fn a_claim_brings_image_and_data_in_one_write() {
     let mut seen = with_host("available");
     let host = held(&mut seen);
@@ -372,6 +381,21 @@ fn the_reservation_comes_with_the_write_that_has_the_host_deprovisioned() {
     assert!(
         patch["metadata"]["labels"].get("infrastructure.cluster.x-k8s.io/node-reuse").is_none()
     );
+}
+
+#[test]
+fn a_host_whose_pool_went_while_it_was_deprovisioned_is_given_back_without_its_label() {
+    let mut seen = deleted(with_host("provisioned"));
+    let pool = Pool::MachineDeployment("pool1".into());
+    seen.reuse = Some(Reuse { pool, is_wanted: true, goes_on: true });
+    let Step::Deprovision(patch) = decide(&seen).step else { panic!() };
+    *held(&mut seen) = merged(held(&mut seen), &patch);
+    held(&mut seen).status.as_mut().unwrap().provisioning.state = "available".into();
+    seen.reuse.as_mut().unwrap().goes_on = false;
+    let Step::GiveBack(patch) = decide(&seen).step else { panic!() };
+    assert_eq!(patch["spec"]["consumerRef"], Value::Null);
+    let labels = patch["metadata"]["labels"].as_object().unwrap();
+    assert_eq!(labels.get("infrastructure.cluster.x-k8s.io/node-reuse"), Some(&Value::Null));
 }
 
 #[rstest]
