@@ -176,6 +176,14 @@ fn cargo(command: &str, profile: &str) -> Command {
         .args(["--profile", profile])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(WORKSPACE);
+    // What cargo tells a test of its own package. To the build scripts that ask for it, as ring's does, it would be news: they would be
+    // run again, and all that depends on them compiled again, by this cargo and by the next one that is not started by a test.
+    let of_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"];
+    for (name, _) in std::env::vars_os() {
+        if of_package.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            cargo.env_remove(name);
+        }
+    }
     cargo
 }
 
