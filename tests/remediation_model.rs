@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and ends")]
 
+#[path = "remediation_model/product.rs"]
+mod product;
 #[path = "remediation_model/table.rs"]
 mod table;
 #[path = "remediation_model/world.rs"]
@@ -13,46 +15,59 @@ use ironward::{
     api::hosthistory::RemediationOutcome as Outcome,
     controllers::remediation::{
         decide,
-        observed::{Hold, NoHost, Power},
+        observed::{Hold, NoHost, Observed, Power},
         plan::Then,
     },
     domain::remediation::Phase,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
+use std::collections::BTreeSet;
 use world::{Fault, World};
 
-#[test]
-fn the_invariants_hold_for_all_that_can_be_observed() {
-    let mut seen_actions = std::collections::BTreeSet::new();
-    let mut number = 0_usize;
-    table::each(|seen| {
+/// What is done in any of the rows that are shown, of which each is checked.
+fn actions(each: impl FnOnce(&mut dyn FnMut(&Observed))) -> (usize, BTreeSet<String>) {
+    let (mut rows, mut actions) = (0, BTreeSet::new());
+    each(&mut |seen| {
         let plan = decide(seen);
         assert_eq!(plan, decide(seen), "the same is decided twice");
         table::check(seen, &plan);
         if let Then::Do(action) = &plan.then {
             let name = format!("{action:?}");
-            seen_actions.insert(name.split('(').next().unwrap_or_default().to_owned());
+            actions.insert(name.split('(').next().unwrap_or_default().to_owned());
         }
-        number += 1;
+        rows += 1;
     });
-    assert!(number > 500_000, "the table has only {number} rows");
-    // A table in which something never happens says nothing of it.
-    let all = [
-        "AnswerRequest",
-        "AskOwner",
-        "BackUp",
-        "Delete",
-        "DeleteNode",
-        "GiveUpHost",
-        "Guard",
-        "Release",
-        "Restore",
-        "SwitchOff",
-        "SwitchOn",
-        "Taint",
-        "Untaint",
-    ];
-    assert_eq!(seen_actions.iter().map(String::as_str).collect::<Vec<_>>(), all);
+    (rows, actions)
+}
+
+/// A table in which something never happens says nothing of it.
+const ACTIONS: [&str; 13] = [
+    "AnswerRequest",
+    "AskOwner",
+    "BackUp",
+    "Delete",
+    "DeleteNode",
+    "GiveUpHost",
+    "Guard",
+    "Release",
+    "Restore",
+    "SwitchOff",
+    "SwitchOn",
+    "Taint",
+    "Untaint",
+];
+
+#[test]
+fn the_invariants_hold_for_all_that_can_be_observed() {
+    let (rows, actions) = actions(|look| table::each(look));
+    assert!(rows > 500_000, "the table has only {rows} rows");
+    assert!(actions.iter().eq(&ACTIONS), "{actions:?}");
+}
+
+#[test]
+fn the_invariants_hold_for_whatever_comes_together() {
+    let (_, actions) = actions(|look| product::each(1_000_000, look));
+    assert!(actions.iter().eq(&ACTIONS), "{actions:?}");
 }
 
 #[test]
@@ -181,6 +196,16 @@ fn a_healthy_machine_is_left_alone_without_a_persons_word() {
     world.run();
     assert_eq!((world.offs, world.phase()), (0, Some(Phase::Failed)));
     assert_eq!(world.reason(), "MachineHealthy");
+}
+
+#[test]
+fn a_machine_of_which_nobody_knows_whether_it_is_well_is_left_alone() {
+    let mut world = World::new(3);
+    world.machine.as_mut().unwrap().verdict = None;
+    world.faults = vec![(0, Fault::Unreachable)];
+    world.run();
+    assert_eq!((world.offs, world.phase()), (0, Some(Phase::Failed)), "{:#?}", world.log);
+    assert_eq!(world.reason(), "HealthUnknown");
 }
 
 #[test]

@@ -38,6 +38,7 @@ class Machines(fakedriver.FakeDriver):
         self._by_name = {machine["name"]: machine["uuid"] for machine in machines}
         self._power_delay = power_delay
         self._power_timers = {}
+        self._powers = {machine["uuid"]: [] for machine in machines}
         self._changed = changed
         # One change after the other, so that they are heard of in the order they were made.
         self._lock = threading.RLock()
@@ -45,8 +46,16 @@ class Machines(fakedriver.FakeDriver):
     def _update(self, system, **changes):
         with self._lock:
             system = self._get(system) if isinstance(system, str) else system
+            power = changes.get("power_state", system["power_state"])
+            if power != system["power_state"]:
+                self._powers[system["uuid"]].append(power)
             system.update(changes)
             self._changed(system)
+
+    def powers(self, identity):
+        """What its power was changed to since it stands in the rack, in order."""
+        with self._lock:
+            return list(self._powers[identity])
 
     def set_power_state(self, identity, state):
         if state not in POWER_AFTER:

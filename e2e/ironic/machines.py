@@ -4,7 +4,7 @@
 /agent/<machine>/v1/...  the ramdisks that run on them
 /images/...              what they can boot from and be written with
 /machines                which rack this is
-/machines/<machine>      what its ramdisks did so far
+/machines/<machine>      what its ramdisks did so far, and when it was on and off
 """
 
 import argparse
@@ -20,7 +20,7 @@ from faults import Faults
 HOST = "127.0.0.1"
 
 
-def add_pages(app, ramdisks, images, state):
+def add_pages(app, ramdisks, systems, images, state):
     """The pages beside those of the BMCs."""
 
     @app.route("/agent/<machine>/v1/commands/", methods=["GET", "POST"])
@@ -43,7 +43,7 @@ def add_pages(app, ramdisks, images, state):
 
     @app.get("/machines/<machine>")
     def past(machine):
-        return ramdisks.past(machine)
+        return {**ramdisks.past(machine), "powers": systems.powers(machine)}
 
 
 def main():
@@ -71,7 +71,7 @@ def main():
     systems = bmc.Machines(machines, options.power_delay, changed)
     ramdisks.power_off = lambda machine: systems.set_power_state(machine, "ForceOff")
     bmc.install(machines, systems, Faults(options.faults, "bmc"), options.state)
-    add_pages(bmc.app, ramdisks, options.images, options.state)
+    add_pages(bmc.app, ramdisks, systems, options.images, options.state)
     bmc.app.run(host=HOST, port=options.port, threaded=True)
 
 

@@ -15,6 +15,7 @@ use ironward::{
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::time::Duration;
+use strum::IntoEnumIterator;
 
 const LIMIT: u32 = 2;
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(300);
@@ -24,7 +25,7 @@ pub fn at(seconds: i64) -> Timestamp {
 }
 
 /// The phases, with the attempt that is under way.
-const PHASES: [(Option<Phase>, Option<i32>); 7] = [
+pub const PHASES: [(Option<Phase>, Option<i32>); 7] = [
     (None, None),
     (Some(Phase::Running), Some(1)),
     (Some(Phase::Running), Some(2)),
@@ -39,8 +40,8 @@ const PHASES: [(Option<Phase>, Option<i32>); 7] = [
 const AGES: [(Option<i64>, i64); 6] =
     [(None, 1), (None, 130), (None, 301), (None, 700), (Some(-1), 130), (Some(LONG_AGO), 700)];
 
-/// Longer than what is taken may take to be given back.
-const LONG_AGO: i64 = -400;
+/// Longer than what is taken may take to be given back, also where nobody can read how long that is.
+pub const LONG_AGO: i64 = -650;
 
 fn remediations() -> Vec<Remediation> {
     let mut all = Vec::new();
@@ -49,21 +50,10 @@ fn remediations() -> Vec<Remediation> {
             for backup in [None, Some(Backup::default())] {
                 for request in [None, Some("asked for".to_owned())] {
                     let remediation = Remediation {
-                        name: "workers-x7k".into(),
-                        uid: "r-0".into(),
-                        created: at(-age),
                         deleted: deleted.map(at),
-                        is_guarded: true,
-                        is_paused: false,
-                        strategy: Ok(strategy()),
-                        status: Metal3RemediationStatus {
-                            phase,
-                            retry_count,
-                            last_remediated: phase.map(|_| Time(at(-age))),
-                            conditions: None,
-                        },
                         backup: backup.clone(),
                         request,
+                        ..remediation((phase, retry_count), age)
                     };
                     // Without a finalizer nothing was begun.
                     if phase.is_none() {
@@ -74,24 +64,43 @@ fn remediations() -> Vec<Remediation> {
             }
         }
     }
+    let refused =
+        Remediation { strategy: Err("spec.strategy: retryLimit is 0".into()), ..all[0].clone() };
+    all.push(refused);
     let paused = all.iter().filter(|it| it.backup.is_none() && it.created == at(-130)).cloned();
     let paused: Vec<_> = paused.map(|it| Remediation { is_paused: true, ..it }).collect();
     all.extend(paused);
     all
 }
 
-fn strategy() -> Strategy {
+/// One that is guarded, in this phase for so many seconds.
+pub fn remediation((phase, retry_count): (Option<Phase>, Option<i32>), age: i64) -> Remediation {
+    Remediation {
+        name: "workers-x7k".into(),
+        uid: "r-0".into(),
+        created: at(-age),
+        deleted: None,
+        is_guarded: true,
+        is_paused: false,
+        strategy: Ok(strategy()),
+        status: Metal3RemediationStatus {
+            phase,
+            retry_count,
+            last_remediated: phase.map(|_| Time(at(-age))),
+            conditions: None,
+        },
+        backup: None,
+        request: None,
+    }
+}
+
+pub fn strategy() -> Strategy {
     let seconds = i32::try_from(TIMEOUT.as_secs()).unwrap();
     Strategy::new(StrategyType::Reboot, i32::try_from(LIMIT).ok(), Some(seconds)).unwrap()
 }
 
 fn machines() -> Vec<Option<Machine>> {
-    let machine = Machine {
-        cluster: "lab".into(),
-        node: Some("worker-0".into()),
-        verdict: Some(verdict(false)),
-        ..Machine::default()
-    };
+    let machine = machine();
     vec![
         None,
         Some(machine.clone()),
@@ -103,20 +112,22 @@ fn machines() -> Vec<Option<Machine>> {
     ]
 }
 
-fn verdict(is_healthy: bool) -> Verdict {
+pub fn machine() -> Machine {
+    Machine {
+        cluster: "lab".into(),
+        node: Some("worker-0".into()),
+        verdict: Some(verdict(false)),
+        ..Machine::default()
+    }
+}
+
+pub fn verdict(is_healthy: bool) -> Verdict {
     Verdict { is_healthy, reason: "UnhealthyNode".into(), message: "Ready Unknown".into() }
 }
 
 fn hosts() -> Vec<Result<Host, NoHost>> {
-    let host = Host {
-        name: "host-0".into(),
-        uid: "h-0".into(),
-        is_ours: true,
-        is_online: true,
-        is_on: true,
-        ..Host::default()
-    };
-    let mut all = vec![Err(NoHost::Unchosen), Err(NoHost::Missing)];
+    let host = host();
+    let mut all: Vec<_> = NoHost::iter().map(Err).collect();
     for is_on in [true, false] {
         for is_held in [true, false] {
             let host = Host { is_on, is_held, ..host.clone() };
@@ -127,6 +138,9 @@ fn hosts() -> Vec<Result<Host, NoHost>> {
                 Ok(Host { is_online: false, ..host.clone() }),
                 Ok(Host { is_online: false, ..marked.clone() }),
                 Ok(Host { power: Power::NoBmc, ..host.clone() }),
+                Ok(Host { power: Power::NeverOff, ..host.clone() }),
+                Ok(Host { hold: Some(Hold::Paused), ..host.clone() }),
+                Ok(Host { hold: Some(Hold::Detached), ..host.clone() }),
                 Ok(Host { hold: Some(Hold::Reboot("reboot.metal3.io/x".into())), ..host.clone() }),
                 Ok(Host {
                     hold: Some(Hold::NotProvisioned("provisioning".into())),
@@ -141,8 +155,23 @@ fn hosts() -> Vec<Result<Host, NoHost>> {
     all
 }
 
+pub fn host() -> Host {
+    Host {
+        name: "host-0".into(),
+        uid: "h-0".into(),
+        is_ours: true,
+        is_online: true,
+        is_on: true,
+        ..Host::default()
+    }
+}
+
+pub fn node() -> Node {
+    Node { uid: "n-0".into(), since: Some(at(-9_000)), ..Node::default() }
+}
+
 fn workloads() -> Vec<Workload> {
-    let node = Node { uid: "n-0".into(), since: Some(at(-9_000)), ..Node::default() };
+    let node = node();
     let ready = Node { is_ready: true, heartbeat: Some(at(-1)), ..node.clone() };
     let nodes = [
         None,
@@ -217,9 +246,27 @@ pub fn check(seen: &Observed, plan: &Plan) {
         let machine = machine.unwrap_or_else(|| panic!("no machine: {}", context()));
         let host = seen.host.as_ref().unwrap_or_else(|_| panic!("no host: {}", context()));
         assert_eq!(health(seen, machine), Health::Unhealthy, "{}", context());
+        // Somebody says so, or it can be seen: whoever cannot be asked about may be well.
+        let is_said = machine.verdict.as_ref().is_some_and(|verdict| !verdict.is_healthy);
+        let is_seen = machine.node.is_none() || matches!(seen.workload, Workload::Reachable { .. });
+        assert!(is_said || is_seen || remediation.request.is_some(), "{}", context());
         assert!(host.is_ours && !host.is_being_deleted && host.hold.is_none(), "{}", context());
         assert!(remediation.is_guarded || remediation.phase().is_some(), "{}", context());
         assert!(remediation.deleted.is_none(), "{}", context());
+    }
+    // A host whose power nobody can switch is not waited for.
+    if let (None, Ok(_), Some(_), Ok(host)) =
+        (remediation.phase(), &remediation.strategy, machine, &seen.host)
+        && remediation.deleted.is_none()
+        && !remediation.is_paused
+        && host.is_ours
+        && !host.is_being_deleted
+        && host.power != Power::Controlled
+    {
+        let status = plan.status.as_ref().unwrap_or_else(|| panic!("{}", context()));
+        assert_eq!(status.phase, Some(Phase::Failed), "{}", context());
+        let reasons = status.conditions.iter().flatten().map(|it| it.reason.as_str());
+        assert_eq!(reasons.collect::<Vec<_>>(), ["NoPowerControl"], "{}", context());
     }
     match action {
         Some(Action::SwitchOff) => {

@@ -37,7 +37,7 @@ pub enum Power {
     Off,
 }
 
-/// What ramdisks did on a machine since it stands in the rack.
+/// What happened to a machine since it stands in the rack: what its BMC was told, and what ramdisks did.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Past {
     /// How often one was booted.
@@ -48,6 +48,8 @@ pub struct Past {
     pub config_drive: Option<BTreeMap<String, String>>,
     /// The steps at which faults were met, in order.
     pub faults: Vec<String>,
+    /// What its power was changed to, in order.
+    pub powers: Vec<Power>,
 }
 
 impl Machine {
@@ -128,7 +130,7 @@ impl Machine {
         self.set_power(Power::On)
     }
 
-    /// What ramdisks did on it.
+    /// What happened to it.
     pub fn past(&self) -> Result<Past> {
         let answer = self.rack.call(Method::GET, &format!("/machines/{}", self.id), None)?;
         serde_json::from_value(answer.body)

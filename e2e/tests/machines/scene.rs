@@ -3,6 +3,7 @@
 use crate::stage::{PATIENCE, Stage};
 use anyhow::Result;
 use ironward_e2e::{
+    eventually::eventually,
     kubectl::Kubectl,
     machines::{Cluster, Keeper, Template},
     watched::Seen,
@@ -27,7 +28,8 @@ impl<'a> Scene<'a> {
         let kubectl = stage.plane.kubectl();
         kubectl.expect(&["create", "namespace", name]).unwrap();
         let kubectl = kubectl.in_namespace(name);
-        let cluster = Cluster::create(&stage.plane, &kubectl, name, keeper).unwrap();
+        let create = || Cluster::create(&stage.plane, &kubectl, name, keeper);
+        let cluster = eventually(PATIENCE, "a cluster is stored", create).unwrap();
         Self { stage, kubectl, cluster, namespace: name.to_owned() }
     }
 
@@ -142,9 +144,7 @@ impl<'a> Scene<'a> {
     }
 
     pub fn insist(&self, what: &str, mut work: impl FnMut() -> Result<()>) {
-        self.telling(ironward_e2e::eventually::eventually(PATIENCE, what, || {
-            work().map_err(|error| format!("{error:#}"))
-        }));
+        self.telling(eventually(PATIENCE, what, || work().map_err(|error| format!("{error:#}"))));
     }
 
     /// Waits until all that is seen is as it should be.

@@ -3,6 +3,8 @@
 use ironward_e2e::{
     cluster, cluster_api, control_plane,
     control_plane::ControlPlane,
+    eventually::eventually,
+    fleet::counted,
     ironward::{self, Ironward, Options},
     kubelets::Kubelets,
     manager::Operator,
@@ -48,7 +50,9 @@ impl Stage {
     pub fn start(options: Options) -> Self {
         let plane = ControlPlane::start().unwrap();
         cluster::install_kinds(&plane).unwrap();
-        cluster_api::install_kinds(&plane).unwrap();
+        // An API server that is busy with the first kinds may not answer in time about the next.
+        eventually(PATIENCE, "the kinds are stored", || cluster_api::install_kinds(&plane))
+            .unwrap();
         let stage = Self {
             watched: Watched::start(plane.admin_kubeconfig(), &KINDS).unwrap(),
             kubelets: Kubelets::start(plane.admin_kubeconfig()).unwrap(),
@@ -81,6 +85,11 @@ impl Stage {
         let delete = ["delete", "lease", "ironward", "--ignore-not-found"];
         self.plane.kubectl().in_namespace("default").expect(&delete).unwrap();
         self.start_ironward();
+    }
+
+    /// What Ironward has counted: the sum of all metrics of a name.
+    pub fn counted(&self, name: &str) -> f64 {
+        counted(self.ironward().as_ref().unwrap(), name).unwrap()
     }
 
     /// The last words of all who work here.

@@ -4,14 +4,23 @@ use crate::{
     scene::{Scene, consumer, name},
     stage::{CONTROLLERS, Stage, provide},
 };
+use ::ironward::adapters::clock;
 use ironward_e2e::{
+    eventually::eventually,
     ironward::{self, Options},
     machines::{INFRASTRUCTURE, Template},
     node::apart::{self, Apart},
     watched::{Kind, Seen, Watched},
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Display, process::Command, sync::OnceLock, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    process::Command,
+    sync::{Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 /// Two attempts of a hundred seconds each, which is the least that there is, and what is around them.
 pub const PATIENCE: Duration = Duration::from_mins(8);
@@ -21,19 +30,38 @@ const KINDS: [Kind; 2] =
 
 /// Runs a test on the stage that all share, whose hosts are a demo.
 pub fn on_stage(test: impl FnOnce(&Stage) + Send) {
-    static SHARED: OnceLock<(Apart, Stage)> = OnceLock::new();
-    if apart::is_skipped() {
-        return;
+    static SHARED: OnceLock<Option<(Apart, Stage)>> = OnceLock::new();
+    if let Some((apart, stage)) = SHARED.get_or_init(start) {
+        apart.within(|| test(stage)).unwrap();
     }
-    let (apart, stage) = SHARED.get_or_init(|| {
-        provide();
-        let apart = Apart::provide().unwrap();
-        let demo = ["--provisioner=demo", "--demo-seconds=1"].map(str::to_owned);
-        let flags = [controllers()].into_iter().chain(demo).collect();
-        let stage = apart.within(|| Stage::start(Options { flags, ..Options::default() })).unwrap();
-        (apart, stage)
-    });
-    apart.within(|| test(stage)).unwrap();
+}
+
+/// Runs one on a stage of its own: where Ironward is killed, for others would notice.
+pub fn on_own_stage(test: impl FnOnce(&Stage) + Send) {
+    if let Some((apart, stage)) = start() {
+        apart.within(|| test(&stage)).unwrap();
+    }
+}
+
+/// Starts something large. One after the other, for together they take longer than some of them wait.
+pub fn starting<T>(start: impl FnOnce() -> T) -> T {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    start()
+}
+
+/// None where it has to be skipped.
+fn start() -> Option<(Apart, Stage)> {
+    if apart::is_skipped() {
+        return None;
+    }
+    provide();
+    let apart = Apart::provide().unwrap();
+    let demo = ["--provisioner=demo", "--demo-seconds=1"].map(str::to_owned);
+    let flags = [controllers()].into_iter().chain(demo).collect();
+    let options = Options { flags, ..Options::default() };
+    let stage = starting(|| apart.within(|| Stage::start(options))).unwrap();
+    Some((apart, stage))
 }
 
 pub fn controllers() -> String {
@@ -154,21 +182,30 @@ pub fn machine_of(scene: &Scene<'_>, host: &str) -> String {
 /// A deployment of machines, remediated by reboots as often as it says.
 pub fn deploy(scene: &Scene<'_>, template: &Template, replicas: u16, retry_limit: u32) {
     scene.template(template);
-    scene.apply(&[
-        scene.cluster.machine_deployment("workers", replicas, &template.name),
-        json!({
-            "apiVersion": format!("{INFRASTRUCTURE}/v1beta2"), "kind": "Metal3RemediationTemplate",
-            "metadata": {"name": "reboot"},
-            "spec": {"template": {"spec": {"strategy": {
-                "type": "Reboot", "retryLimit": retry_limit, "timeoutSeconds": 100,
-            }}}},
-        }),
-    ]);
+    let machines = scene.cluster.machine_deployment("workers", replicas, &template.name);
+    scene.apply(&[machines, reboot(retry_limit)]);
+}
+
+/// What is to be done about machines that are not well.
+pub fn reboot(retry_limit: u32) -> Value {
+    json!({
+        "apiVersion": format!("{INFRASTRUCTURE}/v1beta2"), "kind": "Metal3RemediationTemplate",
+        "metadata": {"name": "reboot"},
+        "spec": {"template": {"spec": {"strategy": {
+            "type": "Reboot", "retryLimit": retry_limit, "timeoutSeconds": 100,
+        }}}},
+    })
 }
 
 /// A MachineHealthCheck that has them remediated, all at one time if need be.
 pub fn check(scene: &Scene<'_>) {
+    check_those(scene, &json!({"deployment": "workers"}));
+}
+
+/// The same for the machines with these labels.
+pub fn check_those(scene: &Scene<'_>, labels: &Value) {
     let mut check = plain_check(scene);
+    check["spec"]["selector"]["matchLabels"] = labels.clone();
     check["spec"]["remediation"]["triggerIf"] = json!({"unhealthyLessThanOrEqualTo": "100%"});
     scene.apply(&[check]);
 }
@@ -191,6 +228,27 @@ pub fn plain_check(scene: &Scene<'_>) -> Value {
             }},
         },
     })
+}
+
+/// Waits until Nodes have not been ready for longer than MachineHealthCheck waits. Whoever it finds later has to be lucky: it does not go on to the
+/// next machine when it meets one that is being remediated, and meets them in any order.
+pub fn until_lost<'a>(scene: &Scene<'_>, nodes: impl IntoIterator<Item = &'a String>) {
+    let nodes: Vec<_> = nodes.into_iter().collect();
+    let is_lost = |seen: &Seen, node: &str| {
+        let node = seen.get("Node", "", node).ok()?;
+        let mut conditions = node["status"]["conditions"].as_array()?.iter();
+        let ready = conditions.find(|it| it["type"] == "Ready" && it["status"] != "True")?;
+        let since: Time = serde_json::from_value(ready["lastTransitionTime"].clone()).ok()?;
+        (clock::now().duration_since(since.0).as_secs() > 3).then_some(())
+    };
+    eventually(PATIENCE, "Nodes are lost", || {
+        let others = scene.stage.watched.now(|seen| {
+            let others = nodes.iter().filter(|node| is_lost(seen, node).is_none());
+            others.map(|node| (*node).clone()).collect::<Vec<_>>()
+        });
+        if others.is_empty() { Ok(()) } else { Err(others.join(" ")) }
+    })
+    .unwrap();
 }
 
 /// Waits until a host is as it should be.

@@ -3,7 +3,7 @@
 use crate::{
     company::{
         Remediations, check, deploy, machine_of, on_stage, pool, reboots, times_off, until_host,
-        was_so,
+        until_lost, was_so,
     },
     scene::Scene,
 };
@@ -17,8 +17,7 @@ const NOWHERE: &str = r#"{
     "users": [{"name": "x", "user": {"token": "x"}}]
 }"#;
 
-#[test]
-fn a_cluster_that_cannot_be_reached_does_not_keep_a_host_off() {
+pub fn a_cluster_that_cannot_be_reached_does_not_keep_a_host_off() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "cut-off");
         scene.hosts("workers", 1);
@@ -45,8 +44,7 @@ fn a_cluster_that_cannot_be_reached_does_not_keep_a_host_off() {
     });
 }
 
-#[test]
-fn a_machine_that_is_deleted_meanwhile_takes_its_remediation_with_it() {
+pub fn a_machine_that_is_deleted_meanwhile_takes_its_remediation_with_it() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "deleted");
         scene.hosts("workers", 2);
@@ -74,8 +72,7 @@ fn a_machine_that_is_deleted_meanwhile_takes_its_remediation_with_it() {
     });
 }
 
-#[test]
-fn a_host_that_others_decide_about_is_not_switched_off() {
+pub fn a_host_that_others_decide_about_is_not_switched_off() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "held");
         scene.hosts("workers", 3);
@@ -87,14 +84,7 @@ fn a_host_that_others_decide_about_is_not_switched_off() {
         for host in &hosts {
             stage.kubelets.fail(host);
         }
-        scene.until("they are not ready, as their kubelets say", |seen| {
-            let is_ready = |host: &&&String| {
-                let node = seen.get("Node", "", host).unwrap();
-                let mut all = node["status"]["conditions"].as_array().into_iter().flatten();
-                all.any(|it| it["type"] == "Ready" && it["status"] == "True")
-            };
-            hosts.iter().find(is_ready).map_or(Ok(()), |it| Err((*it).clone()))
-        });
+        until_lost(&scene, hosts.iter().copied());
         scene.patch("bmh", always_on, &json!({"spec": {"disablePowerOff": true}}));
         let maintenance = "reboot.metal3.io/maintenance";
         for host in [held, deleted] {
@@ -135,8 +125,7 @@ fn a_host_that_others_decide_about_is_not_switched_off() {
     });
 }
 
-#[test]
-fn a_machine_whose_node_never_came_up_is_rebooted() {
+pub fn a_machine_whose_node_never_came_up_is_rebooted() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "silent");
         let hosts = scene.hosts("workers", 1);

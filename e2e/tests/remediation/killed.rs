@@ -2,7 +2,7 @@
 //! Cluster API says of the machines is played.
 
 use crate::{
-    company::PATIENCE,
+    company::{PATIENCE, starting},
     scene::name,
     stage::{CONTROLLERS, provide},
 };
@@ -126,7 +126,8 @@ impl Stage {
     fn start() -> (Self, Gate) {
         let plane = ControlPlane::start().unwrap();
         cluster::install_kinds(&plane).unwrap();
-        cluster_api::install_kinds(&plane).unwrap();
+        eventually(PATIENCE, "the kinds are stored", || cluster_api::install_kinds(&plane))
+            .unwrap();
         let gate = Gate::open(&plane.own_kubeconfig().unwrap()).unwrap();
         let through = gate.kubeconfig(plane.dir()).unwrap();
         let kubectl = plane.kubectl();
@@ -342,10 +343,9 @@ fn does_not_return(stage: &Stage) {
     assert_eq!(stage.times_off(name), 2);
 }
 
-#[test]
-fn a_remediation_outlives_its_controller_at_every_step() {
+pub fn a_remediation_outlives_its_controller_at_every_step() {
     provide();
-    let (stage, gate) = Stage::start();
+    let (stage, gate) = starting(Stage::start);
     let killed = haunt(&gate, &stage, step, || {
         thread::scope(|scope| {
             let lives = [returns as fn(&Stage), does_not_return];

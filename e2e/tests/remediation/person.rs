@@ -12,8 +12,7 @@ use ironward_e2e::{
 use serde_json::json;
 use std::path::Path;
 
-#[test]
-fn a_person_has_a_healthy_machine_rebooted_with_one_command() {
+pub fn a_person_has_a_healthy_machine_rebooted_with_one_command() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "asked");
         scene.hosts("workers", 2);
@@ -88,8 +87,7 @@ fn a_person_has_a_healthy_machine_rebooted_with_one_command() {
 }
 
 /// The page of the guide, with the Machine that it speaks of.
-#[test]
-fn the_page_prints_what_it_says() {
+pub fn the_page_prints_what_it_says() {
     on_stage(|stage| {
         let scene = Scene::new(stage, "metal3", Keeper::Nobody);
         let labels = json!({"cluster.x-k8s.io/cluster-name": scene.cluster.name});

@@ -1,16 +1,19 @@
 //! A hundred Nodes are lost at once.
 
 use crate::{
-    company::{PATIENCE, Remediations, deploy, on_stage, plain_check, pool, reboots, times_off},
+    company::{
+        PATIENCE, Remediations, deploy, on_own_stage, plain_check, pool, reboots, times_off,
+        until_lost,
+    },
     scene::{Scene, name},
 };
+use ironward_e2e::eventually::until;
 use std::collections::BTreeSet;
 
 const MACHINES: u8 = 100;
 
-#[test]
-fn of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice() {
-    on_stage(|stage| {
+pub fn of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice() {
+    on_own_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "storm");
         scene.hosts("workers", MACHINES);
         deploy(&scene, &pool("v1"), MACHINES.into(), 1);
@@ -20,6 +23,7 @@ fn of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice() {
         for host in &hosts {
             stage.kubelets.mute(host);
         }
+        until_lost(&scene, &hosts);
         scene.apply(&[plain_check(&scene)]);
         remediations.until("some wait for their turn, and say so", |seen| {
             let all = seen.all("Metal3Remediation", &scene.namespace);
@@ -29,6 +33,8 @@ fn of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice() {
                 _ => Ok(()),
             }
         });
+        let delayed = || stage.counted("ironward_remediation_delayed_total");
+        until(PATIENCE, "that is counted", delayed, |it| *it > 0.0).unwrap();
         // Its successor counts the same, and goes on where it was.
         stage.kill_and_start_ironward();
         // A machine speaks again once it was off.

@@ -9,7 +9,10 @@ use prometheus_client::{
 use crate::{
     adapters::passes::Passes,
     api::hosthistory::RemediationOutcome,
-    controllers::remediation::plan::{Action, Plan, Then},
+    controllers::remediation::{
+        events::{Event, Reason},
+        plan::Action,
+    },
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -74,18 +77,18 @@ impl Metrics {
     }
 
     /// What was done.
-    pub(super) fn done(&self, plan: &Plan) {
-        use crate::controllers::remediation::events::Reason;
-        match &plan.then {
-            Then::Do(Action::SwitchOff) => {
-                self.switched_off.inc();
-            }
-            Then::Do(Action::GiveUpHost) => {
-                self.given_up.inc();
-            }
-            Then::Do(_) | Then::Again | Then::After(_) | Then::Await => {}
+    pub(super) fn done(&self, action: &Action) {
+        if *action == Action::SwitchOff {
+            self.switched_off.inc();
         }
-        if plan.events.iter().any(|event| event.reason == Reason::RemediationDelayed) {
+        if *action == Action::GiveUpHost {
+            self.given_up.inc();
+        }
+    }
+
+    /// What people were told.
+    pub(super) fn told(&self, events: &[Event]) {
+        if events.iter().any(|event| event.reason == Reason::RemediationDelayed) {
             self.delayed.inc();
         }
     }

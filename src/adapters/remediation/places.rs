@@ -28,10 +28,10 @@ pub(super) struct Places {
 
 #[derive(Default)]
 struct Book {
-    /// The hosts of those that were looked at.
-    hosts: BTreeMap<Key, Key>,
-    /// Their Nodes: by namespace and name of the Cluster, and by name.
-    nodes: BTreeMap<(Key, String), Key>,
+    /// Who was looked at, by their hosts. Two may have the same: the second is to wait.
+    hosts: BTreeMap<Key, BTreeSet<Key>>,
+    /// By their Nodes: by namespace and name of the Cluster, and by name.
+    nodes: BTreeMap<(Key, String), BTreeSet<Key>>,
     /// Those that begin now: stored to have begun they are a moment later.
     beginning: BTreeMap<String, Key>,
 }
@@ -42,6 +42,23 @@ pub(super) struct Crowd {
     pub on_this_host: Option<String>,
 }
 
+impl Book {
+    fn note(&mut self, who: &Key, host: Option<Key>, node: Option<(Key, String)>) {
+        self.forget(who);
+        if let Some(host) = host {
+            self.hosts.entry(host).or_default().insert(who.clone());
+        }
+        if let Some(node) = node {
+            self.nodes.entry(node).or_default().insert(who.clone());
+        }
+    }
+
+    fn forget(&mut self, who: &Key) {
+        self.hosts.retain(|_, those| !those.remove(who) || !those.is_empty());
+        self.nodes.retain(|_, those| !those.remove(who) || !those.is_empty());
+    }
+}
+
 impl Places {
     pub fn new(wake: UnboundedSender<ObjectRef<Metal3Remediation>>) -> Self {
         Self { book: Mutex::default(), wake }
@@ -49,16 +66,11 @@ impl Places {
 
     /// What a remediation has to do with, so that it is woken by it.
     pub fn note(&self, who: &ObjectMeta, host: Option<Key>, node: Option<(Key, String)>) {
-        let mut book = self.open();
-        let who = key(who);
-        book.hosts.retain(|_, it| *it != who);
-        book.nodes.retain(|_, it| *it != who);
-        book.hosts.extend(host.map(|host| (host, who.clone())));
-        book.nodes.extend(node.map(|node| (node, who)));
+        self.open().note(&key(who), host, node);
     }
 
-    pub fn of_host(&self, host: &ObjectMeta) -> Option<ObjectRef<Metal3Remediation>> {
-        self.open().hosts.get(&key(host)).map(reference)
+    pub fn of_host(&self, host: &ObjectMeta) -> Vec<ObjectRef<Metal3Remediation>> {
+        self.open().hosts.get(&key(host)).into_iter().flatten().map(reference).collect()
     }
 
     /// The Nodes of a Cluster that somebody waits for.
@@ -69,7 +81,8 @@ impl Places {
     }
 
     pub fn wake_node(&self, cluster: &Key, node: &str) {
-        if let Some(who) = self.open().nodes.get(&(cluster.clone(), node.to_owned())) {
+        let book = self.open();
+        for who in book.nodes.get(&(cluster.clone(), node.to_owned())).into_iter().flatten() {
             // Nobody listens when the controller is being stopped.
             let _ = self.wake.send(reference(who));
         }
@@ -122,9 +135,7 @@ impl Places {
         {
             let mut book = self.open();
             book.beginning.remove(who.uid.as_deref().unwrap_or_default());
-            let gone = key(who);
-            book.hosts.retain(|_, it| *it != gone);
-            book.nodes.retain(|_, it| *it != gone);
+            book.forget(&key(who));
         }
         self.wake_waiting(who, all);
     }
@@ -176,7 +187,8 @@ fn crowd(
         })
         .map(|it| (key(&it.metadata), it.name_any()))
         .collect();
-    let on_this_host = host.and_then(|host| book.hosts.get(host)).and_then(|it| active.get(it));
+    let mut on_this_host = host.and_then(|host| book.hosts.get(host)).into_iter().flatten();
+    let on_this_host = on_this_host.find_map(|it| active.get(it));
     Crowd { active: active.len(), on_this_host: on_this_host.cloned() }
 }
 
@@ -200,4 +212,67 @@ pub(super) fn cluster_of(remediation: &Metal3Remediation) -> Option<Key> {
 
 fn reference((namespace, name): &Key) -> ObjectRef<Metal3Remediation> {
     ObjectRef::new(name).within(namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::runtime::{reflector, watcher::Event};
+    use serde_json::json;
+
+    fn remediation(name: &str, phase: Option<&str>) -> Metal3Remediation {
+        serde_json::from_value(json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Remediation",
+            "metadata": {
+                "name": name, "namespace": "lab", "uid": name, "labels": {CLUSTER_NAME: "c"},
+            },
+            "spec": {}, "status": {"phase": phase},
+        }))
+        .unwrap()
+    }
+
+    fn lab(name: &str) -> Key {
+        ("lab".to_owned(), name.to_owned())
+    }
+
+    #[test]
+    fn whoever_comes_second_to_a_host_sees_the_first_at_work_on_it() {
+        let (wake, _woken) = tokio::sync::mpsc::unbounded_channel();
+        let places = Places::new(wake);
+        let (store, mut writer) = reflector::store();
+        let [first, second] = [remediation("first", Some("Running")), remediation("second", None)];
+        for it in [&first, &second] {
+            writer.apply_watcher_event(&Event::Apply(it.clone()));
+            places.note(&it.metadata, Some(lab("host-0")), None);
+        }
+        let (cluster, host) = (lab("c"), lab("host-0"));
+        let crowd = places.crowd(&store, &second.metadata, &cluster, Some(&host));
+        assert_eq!((crowd.active, crowd.on_this_host.as_deref()), (1, Some("first")));
+        assert!(!places.take(&store, &second.metadata, &cluster, Some(&host), 9));
+        let host = ObjectMeta {
+            name: Some("host-0".to_owned()),
+            namespace: Some("lab".to_owned()),
+            ..ObjectMeta::default()
+        };
+        assert_eq!(places.of_host(&host).len(), 2);
+        // And it is its turn when the first is gone.
+        writer.apply_watcher_event(&Event::Delete(first.clone()));
+        places.forget(&first.metadata, &store);
+        assert!(places.take(&store, &second.metadata, &cluster, Some(&lab("host-0")), 9));
+    }
+
+    #[test]
+    fn a_place_is_taken_before_that_is_stored() {
+        let (wake, _woken) = tokio::sync::mpsc::unbounded_channel();
+        let places = Places::new(wake);
+        let (store, mut writer) = reflector::store();
+        let [first, second] = [remediation("first", None), remediation("second", None)];
+        for it in [&first, &second] {
+            writer.apply_watcher_event(&Event::Apply(it.clone()));
+        }
+        assert!(places.take(&store, &first.metadata, &lab("c"), None, 1));
+        assert!(!places.take(&store, &second.metadata, &lab("c"), None, 1));
+        places.give_back(&first.metadata);
+        assert!(places.take(&store, &second.metadata, &lab("c"), None, 1));
+    }
 }

@@ -72,6 +72,7 @@ impl Reconciler {
                 self.places.give_back(&scene.remediation.metadata);
             }
             written?;
+            self.metrics.told(&plan.events);
             if makes_room(&scene, &plan) {
                 self.places.wake_waiting(&scene.remediation.metadata, &self.remediations);
             }
@@ -80,7 +81,7 @@ impl Reconciler {
                 Then::After(pause) => return Ok(Action::requeue(*pause)),
                 Then::Again => {}
                 Then::Do(action) => match self.act(&scene, action).await {
-                    Ok(()) => self.metrics.done(&plan),
+                    Ok(()) => self.metrics.done(action),
                     Err(error) => self.bear(&scene, error)?,
                 },
             }

@@ -204,11 +204,11 @@ async fn asked<T>(question: impl Future<Output = kube::Result<T>>) -> Result<T, 
     }
 }
 
-/// What a cluster is to write, within a time. That somebody else wrote first is no trouble.
+/// What a cluster is to write, within a time. That somebody else wrote first, or deleted it, is no trouble: it is looked at again.
 pub(super) async fn told<T>(request: impl Future<Output = kube::Result<T>>) -> Result<()> {
     match timeout(PATIENCE, request).await {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
             Err(kube::Error::Api(status).into())
         }
         Ok(Err(error)) => Err(Trouble(in_words(&error.into())).into()),
