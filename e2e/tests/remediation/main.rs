@@ -22,7 +22,7 @@ together::together! {
     ironic::a_node_that_returns_is_rebooted_and_one_that_does_not_is_replaced_on_another_host,
     storm::of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice,
     killed::a_remediation_outlives_its_controller_at_every_step,
-    control_plane::one_of_a_control_plane_that_does_not_return_is_replaced_by_its_provider,
+    control_plane::one_of_a_control_plane_that_does_not_return_is_handed_to_its_provider,
     faults::a_cluster_that_cannot_be_reached_does_not_keep_a_host_off,
     faults::a_machine_that_is_deleted_meanwhile_takes_its_remediation_with_it,
     faults::a_host_that_others_decide_about_is_not_switched_off,
