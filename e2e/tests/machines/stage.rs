@@ -4,7 +4,6 @@ use ironward_e2e::{
     cluster, cluster_api, control_plane,
     control_plane::ControlPlane,
     eventually::eventually,
-    fleet::counted,
     ironward::{self, Ironward, Options},
     kubelets::Kubelets,
     manager::Operator,
@@ -65,7 +64,7 @@ impl Stage {
         stage
     }
 
-    fn ironward(&self) -> MutexGuard<'_, Option<Ironward>> {
+    pub fn ironward(&self) -> MutexGuard<'_, Option<Ironward>> {
         self.ironward.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,11 +84,6 @@ impl Stage {
         let delete = ["delete", "lease", "ironward", "--ignore-not-found"];
         self.plane.kubectl().in_namespace("default").expect(&delete).unwrap();
         self.start_ironward();
-    }
-
-    /// What Ironward has counted: the sum of all metrics of a name.
-    pub fn counted(&self, name: &str) -> f64 {
-        counted(self.ironward().as_ref().unwrap(), name).unwrap()
     }
 
     /// The last words of all who work here.

@@ -7,7 +7,7 @@ use crate::{
     },
     scene::{Scene, name},
 };
-use ironward_e2e::eventually::until;
+use ironward_e2e::{eventually::until, fleet::counted};
 use std::collections::BTreeSet;
 
 const MACHINES: u8 = 100;
@@ -33,7 +33,10 @@ pub fn of_a_hundred_lost_nodes_a_fifth_is_remediated_at_one_time_and_none_twice(
                 _ => Ok(()),
             }
         });
-        let delayed = || stage.counted("ironward_remediation_delayed_total");
+        let delayed = || {
+            let ironward = stage.ironward();
+            counted(ironward.as_ref().unwrap(), "ironward_remediation_delayed_total").unwrap()
+        };
         until(PATIENCE, "that is counted", delayed, |it| *it > 0.0).unwrap();
         // Its successor counts the same, and goes on where it was.
         stage.kill_and_start_ironward();
