@@ -41,6 +41,7 @@ pub async fn record(
         let about = || format!("case {} could not be prepared", case.id);
         recordings.push(recorder.prepare(case).await.with_context(about)?);
     }
+    stage::settled(&recorder.wire).await?;
     progress.done();
 
     let progress = Progress::start("judging: the policies");
