@@ -17,6 +17,8 @@ pub struct Balancer {
     address: SocketAddr,
     replicas: Arc<Mutex<Vec<SocketAddr>>>,
     next: Arc<AtomicUsize>,
+    /// The clients' ends of all connections that there have been.
+    taken: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Balancer {
@@ -27,6 +29,7 @@ impl Balancer {
             address: listener.local_addr()?,
             replicas: Arc::default(),
             next: Arc::default(),
+            taken: Arc::default(),
         };
         let taking = balancer.clone();
         thread::spawn(move || {
@@ -49,6 +52,14 @@ impl Balancer {
         *self.replicas.lock().unwrap_or_else(PoisonError::into_inner) = replicas;
     }
 
+    /// Ends every connection and takes no more of them, until replicas are set again.
+    pub fn cut(&self) {
+        self.set(Vec::new());
+        for client in self.taken.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+    }
+
     /// The first that takes it; none of them does if all are down, and the client is told so by the end.
     fn join(&self, client: TcpStream) {
         let replicas = self.replicas.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -61,6 +72,8 @@ impl Balancer {
         let (Ok(from_client), Ok(to_replica)) = (client.try_clone(), replica.try_clone()) else {
             return;
         };
+        let Ok(taken) = client.try_clone() else { return };
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(taken);
         thread::spawn(move || copy(from_client, to_replica));
         copy(replica, client);
     }

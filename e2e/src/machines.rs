@@ -265,7 +265,7 @@ pub fn user_of(cluster: &str) -> String {
 }
 
 /// The kubeconfig of somebody to whom nothing is forbidden, with all files in it.
-fn embedded_kubeconfig(plane: &ControlPlane, user: &str) -> Result<Value> {
+pub fn embedded_kubeconfig(plane: &ControlPlane, user: &str) -> Result<Value> {
     let text = fs::read_to_string(plane.kubeconfig_for(user, &["system:masters"])?)?;
     let mut config: Value = serde_json::from_str(&text)?;
     for (part, file) in [

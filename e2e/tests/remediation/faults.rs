@@ -5,43 +5,80 @@ use crate::{
         Remediations, check, deploy, machine_of, on_stage, pool, reboots, times_off, until_host,
         until_lost, was_so,
     },
-    scene::Scene,
+    scene::{Scene, name},
+};
+use ironward_e2e::{
+    balancer::Balancer,
+    machines::{embedded_kubeconfig, user_of},
+    watched::Seen,
 };
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 
-/// A kubeconfig that leads nowhere: nobody listens on that port.
-const NOWHERE: &str = r#"{
-    "apiVersion": "v1", "kind": "Config", "current-context": "x",
-    "clusters": [{"name": "x", "cluster": {"server": "https://127.0.0.1:9"}}],
-    "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-    "users": [{"name": "x", "user": {"token": "x"}}]
-}"#;
+/// What somebody says by it who keeps a host off.
+const MAINTENANCE: &str = "reboot.metal3.io/maintenance";
 
 pub fn a_cluster_that_cannot_be_reached_does_not_keep_a_host_off() {
     on_stage(|stage| {
         let scene = Scene::with_control_plane(stage, "cut-off");
+        let (way, server) = way_to(&scene);
         scene.hosts("workers", 1);
         deploy(&scene, &pool("v1"), 1, 1);
         let hosts = scene.until_rolled("workers");
         let host = hosts.first().unwrap();
         let machine = machine_of(&scene, host);
-        // Cluster API has its connection, Ironward's is yet to be made.
-        let secret = format!("{}-kubeconfig", scene.cluster.name);
-        scene.patch("secret", &secret, &json!({"stringData": {"value": NOWHERE}}));
         let remediations = Remediations::of(&scene);
+        // The cluster is cut off when its machine has been found to be lost, and before anything is done about it.
+        hold(&scene, host);
         stage.kubelets.fail(host);
         check(&scene);
-        until_host(&scene, host, "it is off", |host| host["status"]["poweredOn"] == false);
+        remediations.until_reason(&machine, "HostHeld");
+        way.cut();
+        let_go(&scene, host);
+        until_host(&scene, host, "it is kept off by the remediation alone", |host| {
+            let mut reboots = reboots(host).peekable();
+            host["status"]["poweredOn"] == false
+                && reboots.peek().is_some()
+                && reboots.all(|it| it != MAINTENANCE)
+        });
         stage.kubelets.heal(host);
         let waiting = remediations.until_phase(&machine, "Waiting");
         assert_eq!(waiting["status"]["retryCount"], 1);
         until_host(&scene, host, "it is on, and let go", |host| {
             host["status"]["poweredOn"] == true && reboots(host).next().is_none()
         });
+        // Whoever says that the Node is well has to reach it.
+        way.set(vec![server]);
         remediations.until_history(host, "it recovered", |it| it["counts"]["recovered"] == 1);
-        assert_eq!(times_off(&scene, host), 1);
         assert_eq!(machine_of(&scene, host), machine);
+        let is_fenced =
+            |node: &Value| node["spec"]["taints"].to_string().contains("out-of-service");
+        let nodes =
+            |seen: &Seen| seen.past("Node", "").any(|it| name(it) == *host && is_fenced(it));
+        assert!(!stage.watched.now(nodes), "the cluster was reached");
     });
+}
+
+/// Makes the way to a cluster one that can be cut.
+fn way_to(scene: &Scene<'_>) -> (Balancer, SocketAddr) {
+    let cluster = &scene.cluster.name;
+    let mut kubeconfig = embedded_kubeconfig(&scene.stage.plane, &user_of(cluster)).unwrap();
+    let place = kubeconfig.pointer_mut("/clusters/0/cluster/server").unwrap();
+    let server = place.as_str().unwrap().trim_start_matches("https://").parse().unwrap();
+    let way = Balancer::start().unwrap();
+    way.set(vec![server]);
+    *place = json!(way.url());
+    let secret = json!({"stringData": {"value": kubeconfig.to_string()}});
+    scene.patch("secret", &format!("{cluster}-kubeconfig"), &secret);
+    (way, server)
+}
+
+fn hold(scene: &Scene<'_>, host: &str) {
+    scene.patch("bmh", host, &json!({"metadata": {"annotations": {MAINTENANCE: ""}}}));
+}
+
+fn let_go(scene: &Scene<'_>, host: &str) {
+    scene.patch("bmh", host, &json!({"metadata": {"annotations": {MAINTENANCE: null}}}));
 }
 
 pub fn a_machine_that_is_deleted_meanwhile_takes_its_remediation_with_it() {
@@ -86,10 +123,8 @@ pub fn a_host_that_others_decide_about_is_not_switched_off() {
         }
         until_lost(&scene, hosts.iter().copied());
         scene.patch("bmh", always_on, &json!({"spec": {"disablePowerOff": true}}));
-        let maintenance = "reboot.metal3.io/maintenance";
         for host in [held, deleted] {
-            let off = json!({"metadata": {"annotations": {maintenance: ""}}});
-            scene.patch("bmh", host, &off);
+            hold(&scene, host);
         }
         let remediations = Remediations::of(&scene);
         check(&scene);
@@ -99,7 +134,7 @@ pub fn a_host_that_others_decide_about_is_not_switched_off() {
         for machine in &machines[1..] {
             let waiting = remediations.until_reason(machine, "HostHeld");
             let words = waiting["status"]["conditions"][0]["message"].as_str().unwrap();
-            assert!(words.contains(maintenance), "{words}");
+            assert!(words.contains(MAINTENANCE), "{words}");
         }
         // Its machine is deleted before it was ever this remediation's turn.
         scene.insist("deleted", || {
@@ -108,13 +143,13 @@ pub fn a_host_that_others_decide_about_is_not_switched_off() {
         remediations.until_gone(&machines[2]);
         // The other comes back when whoever kept it off lets it go, or has its turn then.
         stage.kubelets.heal(held);
-        scene.patch("bmh", held, &json!({"metadata": {"annotations": {maintenance: null}}}));
+        let_go(&scene, held);
         remediations.until_gone(&machines[1]);
         let was_taken = |host: &Value| reboots(host).count() > 1;
         for host in [held, deleted] {
             assert!(!was_so(&scene, host, was_taken), "{host}");
         }
-        let was_switched = |host: &Value| reboots(host).any(|it| it != maintenance);
+        let was_switched = |host: &Value| reboots(host).any(|it| it != MAINTENANCE);
         for host in [always_on, deleted] {
             assert!(!was_so(&scene, host, was_switched), "{host}");
             stage.kubelets.heal(host);
