@@ -82,6 +82,11 @@ impl Stage {
         .unwrap();
     }
 
+    /// What Prometheus would be told.
+    pub fn metrics(&self) -> String {
+        self.ironward().as_ref().unwrap().probe("metrics").unwrap().1
+    }
+
     pub fn host(&self, name: &str) -> Value {
         self.kubectl.get("bmh", name).unwrap()
     }

@@ -43,6 +43,13 @@ pub(super) fn resource() -> ApiResource {
     ApiResource::erase::<BareMetalHost>(&())
 }
 
+/// Its state and its operational status, in Metal3's words.
+pub(super) fn standing(host: &Followed) -> (String, String) {
+    let status = host.status.as_ref();
+    let state = status.map(|it| it.provisioning.state.clone()).unwrap_or_default();
+    (state, status.map(|it| it.operational.clone()).unwrap_or_default())
+}
+
 /// What a host that is followed has to do with the provisioning limit.
 pub(super) fn place(host: &Followed) -> Option<Place> {
     let heard = host.status.clone()?;

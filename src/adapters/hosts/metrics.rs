@@ -1,11 +1,22 @@
 //! What is counted of the work on hosts, for Prometheus.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use kube::runtime::reflector::Store;
 use prometheus_client::{
-    encoding::{EncodeLabelSet, EncodeLabelValue},
-    metrics::{counter::Counter, family::Family},
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric},
+    metrics::{MetricType, counter::Counter, family::Family, gauge::ConstGauge},
     registry::Registry,
 };
 
+use super::{
+    followed::{self, Followed},
+    metal3_metrics::Metal3Metrics,
+};
 use crate::{
     adapters::passes::Passes,
     controllers::host::provisioner::{Error, Operation, Outcome},
@@ -27,19 +38,65 @@ struct Asked {
     outcome: Progress,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, EncodeLabelSet)]
+struct Standing {
+    state: String,
+    operational_status: String,
+}
+
+/// The hosts as they stand when somebody asks: there is nothing to keep in step. Empty in replicas that do not keep hosts.
+#[derive(Clone, Default)]
+pub(super) struct Fleet(Arc<Mutex<Option<Store<Followed>>>>);
+
+impl Fleet {
+    pub fn is(&self, hosts: Store<Followed>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(hosts);
+    }
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Fleet")
+    }
+}
+
+impl Collector for Fleet {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(hosts) = hosts else { return Ok(()) };
+        let mut standings: BTreeMap<Standing, i64> = BTreeMap::new();
+        for host in hosts.state() {
+            let (state, operational_status) = followed::standing(&host);
+            *standings.entry(Standing { state, operational_status }).or_default() += 1;
+        }
+        let (name, help) = ("ironward_host_count", "Hosts, by state and operational status");
+        let kind = MetricType::Gauge;
+        let mut encoder = encoder.encode_descriptor(name, help, None, kind)?;
+        for (standing, count) in &standings {
+            ConstGauge::new(*count).encode(encoder.encode_family(standing)?)?;
+        }
+        Ok(())
+    }
+}
+
 /// The counters.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     pub(super) passes: Passes,
+    pub(super) metal3: Metal3Metrics,
+    pub(super) fleet: Fleet,
     operations: Family<Asked, Counter>,
 }
 
 impl Metrics {
     /// New ones, in the registry.
     pub fn new(registry: &mut Registry) -> Self {
+        let metal3 = Metal3Metrics::new(registry);
+        let fleet = Fleet::default();
+        registry.register_collector(Box::new(fleet.clone()));
         let registry = registry.sub_registry_with_prefix("ironward_host");
-        let metrics =
-            Self { passes: Passes::new(registry, "a host"), operations: Family::default() };
+        let passes = Passes::new(registry, "a host");
+        let metrics = Self { passes, metal3, fleet, operations: Family::default() };
         registry.register(
             "operations",
             "Operations of the provisioner, each time they were asked for, by how far they were",

@@ -10,6 +10,7 @@ use crate::{
     adapters::{clock, discovery::Forgotten, events::Events, uniqueness::Occupants},
     api::BareMetalHost,
     controllers::host::{
+        counted::counted,
         decide,
         machine::Machine,
         observed::{self, Observed, Settings},
@@ -36,7 +37,12 @@ pub(super) struct Reconciler {
 
 impl Reconciler {
     pub async fn counted_pass(&self, namespace: &str, name: &str) -> Result<Action> {
-        self.metrics.passes.counted(Box::pin(self.pass(namespace, name))).await
+        self.metrics.metal3.pass(namespace);
+        let made = self.metrics.passes.counted(Box::pin(self.pass(namespace, name))).await;
+        if made.is_err() {
+            self.metrics.metal3.failed_pass();
+        }
+        made
     }
 
     async fn pass(&self, namespace: &str, name: &str) -> Result<Action> {
@@ -61,6 +67,7 @@ impl Reconciler {
                     return Err(error);
                 }
             };
+            self.metrics.metal3.add(&host, &counted(&seen, &plan));
             match plan.then {
                 Then::Await => return Ok(Action::await_change()),
                 Then::After(pause) => return Ok(Action::requeue(pause)),
@@ -71,6 +78,7 @@ impl Reconciler {
                 }
                 Then::Release => {
                     self.release(&host).await?;
+                    self.metrics.metal3.forget(&host);
                     return Ok(Action::await_change());
                 }
                 Then::Call(operation) => {

@@ -6,6 +6,7 @@
 
 pub mod annotations;
 pub mod conditions;
+pub mod counted;
 mod decide;
 mod draft;
 pub mod events;
