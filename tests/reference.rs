@@ -134,7 +134,8 @@ fn metrics() -> String {
             writeln!(text, "| `{prefix}_{name}` | {help} |").unwrap();
         }
     }
-    text.push('\n');
+    let (name, help) = adapters::hosts::COUNT;
+    writeln!(text, "| `{name}` | {help}. |\n").unwrap();
     text
 }
 

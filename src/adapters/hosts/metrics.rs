@@ -22,6 +22,9 @@ use crate::{
     controllers::host::provisioner::{Error, Operation, Outcome},
 };
 
+/// What is counted when it is asked for, and what it says.
+pub const COUNT: (&str, &str) = ("ironward_host_count", "Hosts, by state and operational status");
+
 /// How far an operation was when it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
 enum Progress {
@@ -69,9 +72,8 @@ impl Collector for Fleet {
             let (state, operational_status) = followed::standing(&host);
             *standings.entry(Standing { state, operational_status }).or_default() += 1;
         }
-        let (name, help) = ("ironward_host_count", "Hosts, by state and operational status");
-        let kind = MetricType::Gauge;
-        let mut encoder = encoder.encode_descriptor(name, help, None, kind)?;
+        let (name, help) = COUNT;
+        let mut encoder = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (standing, count) in &standings {
             ConstGauge::new(*count).encode(encoder.encode_family(standing)?)?;
         }
