@@ -1,6 +1,6 @@
 //! An attempt: off, fenced, on, and back or not.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     conditions::Why,
@@ -62,6 +62,7 @@ pub(super) fn running(
         if !is_over {
             return Ok(draft.until(deadline));
         }
+        settle(draft, deadline)?;
         return Ok(next(draft, strategy, who, not_switched_off(who)));
     }
     power(draft, who)?;
@@ -173,12 +174,7 @@ pub(super) fn waiting(
     if draft.seen.now < deadline {
         return Ok(draft.until(deadline));
     }
-    let grace = later(deadline, SETTLING);
-    if let Some(until) = settles(draft.seen).map(|until| until.min(grace))
-        && draft.seen.now < until
-    {
-        return Ok(draft.until(until));
-    }
+    settle(draft, deadline)?;
     let Some(failure) = obstacle(who, state) else {
         return Ok(next(draft, strategy, who, why));
     };
@@ -189,6 +185,15 @@ pub(super) fn waiting(
     }
     draft.show(false, failure.reason, failure.message);
     Ok(draft.until(last))
+}
+
+/// A Node that has just come back is given the time that MachineHealthCheck takes to say so, once the time of an attempt is over.
+fn settle(draft: &Draft<'_>, deadline: Timestamp) -> Result<(), Then> {
+    let grace = later(deadline, SETTLING);
+    match settles(draft.seen).map(|until| until.min(grace)) {
+        Some(until) if draft.seen.now < until => Err(draft.until(until)),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// What stands in the way of switching a host off that is to be switched off.
