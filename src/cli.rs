@@ -63,6 +63,11 @@ pub struct Settings {
     )]
     pub probe_address: SocketAddr,
 
+    /// Where to show the fleet to people with a browser and a token that may list BareMetalHosts. Over TLS, with the certificate that admission is
+    /// served with; where there is none, only at an address of this machine alone, such as 127.0.0.1:8082. Default: nowhere.
+    #[arg(long, value_name = "ADDRESS", env = "IRONWARD_PAGE_ADDRESS")]
+    pub page_address: Option<SocketAddr>,
+
     /// Where Ironward keeps what it remembers: the claims on what must be unique, and which replica
     /// reconciles. All replicas need the same. Default: the pod's own namespace, or that of the
     /// kubeconfig's context.

@@ -13,6 +13,7 @@
 //! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`fleet`] | hosts at a glance: how many, and what is wrong with which | no |
+//! | [`page`] | what the page in a browser shows | no |
 //! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
 //! | [`ironic`] | what Ironic is asked, and what its answers mean | no |
 //! | [`adapters`] | one outside thing per file | yes |
@@ -30,6 +31,7 @@ pub mod controllers;
 pub mod domain;
 pub mod fleet;
 pub mod ironic;
+pub mod page;
 pub mod policy;
 pub mod run;
 pub mod template;

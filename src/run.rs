@@ -7,6 +7,7 @@ mod hosts;
 mod ironic;
 mod machines;
 mod metadata;
+mod page;
 mod remediation;
 
 use crate::{
@@ -174,20 +175,33 @@ async fn serve(settings: &Settings) -> Result<()> {
     if let (Some(metrics), Some(leading)) = (autoscaling, &leading) {
         autoscale::keep(settings, &running, leading, metrics);
     }
+    let shown = page::prepare(settings, &running, source.is_some())?;
+    let (shown, denials) = shown.unzip();
+    let mut certificate_in_use = None;
     let mut has_stopped = false;
     if let (Some(source), Some(occupants), Some(leading)) = (source, occupants, leading) {
         let guard = admission::uniqueness(settings, &running, &leading, occupants);
-        let feeds =
-            admission::Feeds { in_force, known_schemas, metrics, are_kinds_there, is_ready };
+        let feeds = admission::Feeds {
+            in_force,
+            known_schemas,
+            metrics,
+            are_kinds_there,
+            is_ready,
+            denials,
+        };
         let serving = admission::serve(settings, source, &running, feeds, guard, certificate);
         tokio::select! {
-            begun = serving => begun?,
+            begun = serving => certificate_in_use = Some(begun?),
             signal = &mut stopped => has_stopped = signal.is_ok(),
         }
     } else {
         tracing::warn!(
             "admission is not served: there is neither --tls-cert-file nor --self-signed-secret"
         );
+    }
+
+    if let (Some(shown), false) = (shown, has_stopped) {
+        page::show(shown, certificate_in_use, &running);
     }
 
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "ironward runs");

@@ -14,6 +14,7 @@ pub mod listed;
 pub mod machines;
 pub mod metadata;
 mod other_operator;
+pub mod page;
 mod passes;
 pub mod patch;
 pub mod probes;

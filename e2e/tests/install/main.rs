@@ -9,6 +9,7 @@ mod machines;
 mod metadata;
 mod node;
 mod operators;
+mod page;
 mod permissions;
 mod replicas;
 mod stage;
