@@ -30,7 +30,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The Lease of the replica that reconciles.
-const LEASE: &str = "ironward";
+pub(crate) const LEASE: &str = "ironward";
 
 /// A node may have a hundred cores. More threads than this would answer nobody sooner, and each holds memory.
 const MOST_THREADS: usize = 4;
@@ -54,6 +54,7 @@ fn perform(command: Command) -> Result<()> {
         }
         Command::Audit(arguments) => audit(&arguments),
         Command::Verify(arguments) => verify(&arguments),
+        Command::Doctor(arguments) => doctor(&arguments),
         Command::Fleet(arguments) => fleet(&arguments),
         Command::Remediate(arguments) => remediate(&arguments),
         Command::History(arguments) => history(&arguments),
@@ -219,6 +220,12 @@ async fn serve(settings: &Settings) -> Result<()> {
 async fn verify(arguments: &cli::verify::Args) -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     cli::verify::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn doctor(arguments: &cli::doctor::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::doctor::run(arguments, io::stdout().lock()).await
 }
 
 #[tokio::main]

@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 11] = [
+const LAYERS: [Layer; 12] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -84,6 +84,10 @@ const LAYERS: [Layer; 11] = [
             "crate::adapters",
             "adapters show what is to be shown, not the other way round",
         )],
+    },
+    Layer {
+        folder: "src/doctor",
+        forbidden: &[("crate::adapters", "adapters gather facts, findings do not ask for more")],
     },
     Layer {
         folder: "src/ironic",

@@ -13,7 +13,7 @@ pub mod leadership;
 pub mod listed;
 pub mod machines;
 pub mod metadata;
-mod other_operator;
+pub(crate) mod other_operator;
 pub mod page;
 mod passes;
 pub mod patch;

@@ -4,6 +4,7 @@
 
 mod certificate;
 mod chart;
+mod doctor;
 mod life;
 mod machines;
 mod metadata;
