@@ -4,13 +4,18 @@ pub mod audit;
 pub mod completions;
 pub mod controllers;
 pub mod crds;
+pub mod doctor;
 pub mod fleet;
 pub mod ironic;
 pub mod policy;
 pub mod verify;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{net::SocketAddr, path::PathBuf};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::{
+    ffi::OsString,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use crate::admission::Address;
 
@@ -23,6 +28,23 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// What kubectl looks for on the PATH when it is asked for `kubectl ironward`.
+const PLUGIN: &str = "kubectl-ironward";
+
+impl Cli {
+    /// Reads the command line, the program's own name first: by the name of a plugin of kubectl, usage says how that is typed.
+    pub fn of(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let arguments: Vec<_> = arguments.into_iter().collect();
+        let called = arguments.first().and_then(|it| Path::new(it).file_stem());
+        let mut command = Self::command();
+        if called.is_some_and(|it| it == PLUGIN) {
+            command = command.bin_name("kubectl ironward");
+        }
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -32,6 +54,8 @@ pub enum Command {
     Audit(audit::Args),
     /// Ask a running Ironward something as the API server does, by what it registered.
     Verify(verify::Args),
+    /// Look for what is wrong with an installation, and say what to do about it.
+    Doctor(doctor::Args),
     /// Show all hosts by state, and those that need somebody, with the reason and the next step.
     Fleet(fleet::overview::Args),
     /// Have one machine remediated now: its host is switched off and on, and if that does not help, the machine is replaced.
@@ -62,6 +86,11 @@ pub struct Settings {
         env = "IRONWARD_PROBE_ADDRESS"
     )]
     pub probe_address: SocketAddr,
+
+    /// Where to show the fleet to people with a browser and a token that may list BareMetalHosts. Over TLS, with the certificate that admission is
+    /// served with; where there is none, only at an address of this machine alone, such as 127.0.0.1:8082. Default: nowhere.
+    #[arg(long, value_name = "ADDRESS", env = "IRONWARD_PAGE_ADDRESS")]
+    pub page_address: Option<SocketAddr>,
 
     /// Where Ironward keeps what it remembers: the claims on what must be unique, and which replica
     /// reconciles. All replicas need the same. Default: the pod's own namespace, or that of the
@@ -235,10 +264,23 @@ pub enum LogFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_flags_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn usage_is_as_it_is_typed() {
+        let usage = |called: &str, rest: &[&str]| {
+            let all = [called].into_iter().chain(rest.iter().copied()).map(OsString::from);
+            Cli::of(all).unwrap_err().to_string()
+        };
+        let said = usage("/usr/local/bin/kubectl-ironward", &["fleet", "--help"]);
+        assert!(said.contains("Usage: kubectl ironward fleet [OPTIONS]"), "{said}");
+        let said = usage("/usr/local/bin/kubectl-ironward", &["cordon"]);
+        assert!(said.contains("Usage: kubectl ironward cordon --reason"), "{said}");
+        let said = usage("target/debug/ironward", &["fleet", "--help"]);
+        assert!(said.contains("Usage: ironward fleet [OPTIONS]"), "{said}");
     }
 }

@@ -13,6 +13,8 @@
 //! | [`controllers`] | what is kept true of stored objects | no |
 //! | [`audit`] | what policies say of objects that are stored already | no |
 //! | [`fleet`] | hosts at a glance: how many, and what is wrong with which | no |
+//! | [`doctor`] | what is wrong with an installation, and what to do about it | no |
+//! | [`page`] | what the page in a browser shows | no |
 //! | [`certificates`] | the self-signed mode: which certificates there are to be | no |
 //! | [`ironic`] | what Ironic is asked, and what its answers mean | no |
 //! | [`adapters`] | one outside thing per file | yes |
@@ -27,9 +29,11 @@ pub mod audit;
 pub mod certificates;
 pub mod cli;
 pub mod controllers;
+pub mod doctor;
 pub mod domain;
 pub mod fleet;
 pub mod ironic;
+pub mod page;
 pub mod policy;
 pub mod run;
 pub mod template;

@@ -5,9 +5,11 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ironward::run::main(ironward::cli::Cli::parse())
+    match ironward::cli::Cli::of(std::env::args_os()) {
+        Ok(cli) => ironward::run::main(cli),
+        Err(refusal) => refusal.exit(),
+    }
 }

@@ -7,6 +7,7 @@ mod hosts;
 mod ironic;
 mod machines;
 mod metadata;
+mod page;
 mod remediation;
 
 use crate::{
@@ -29,7 +30,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The Lease of the replica that reconciles.
-const LEASE: &str = "ironward";
+pub(crate) const LEASE: &str = "ironward";
 
 /// A node may have a hundred cores. More threads than this would answer nobody sooner, and each holds memory.
 const MOST_THREADS: usize = 4;
@@ -53,6 +54,7 @@ fn perform(command: Command) -> Result<()> {
         }
         Command::Audit(arguments) => audit(&arguments),
         Command::Verify(arguments) => verify(&arguments),
+        Command::Doctor(arguments) => doctor(&arguments),
         Command::Fleet(arguments) => fleet(&arguments),
         Command::Remediate(arguments) => remediate(&arguments),
         Command::History(arguments) => history(&arguments),
@@ -174,20 +176,33 @@ async fn serve(settings: &Settings) -> Result<()> {
     if let (Some(metrics), Some(leading)) = (autoscaling, &leading) {
         autoscale::keep(settings, &running, leading, metrics);
     }
+    let shown = page::prepare(settings, &running, source.is_some())?;
+    let (shown, denials) = shown.unzip();
+    let mut certificate_in_use = None;
     let mut has_stopped = false;
     if let (Some(source), Some(occupants), Some(leading)) = (source, occupants, leading) {
         let guard = admission::uniqueness(settings, &running, &leading, occupants);
-        let feeds =
-            admission::Feeds { in_force, known_schemas, metrics, are_kinds_there, is_ready };
+        let feeds = admission::Feeds {
+            in_force,
+            known_schemas,
+            metrics,
+            are_kinds_there,
+            is_ready,
+            denials,
+        };
         let serving = admission::serve(settings, source, &running, feeds, guard, certificate);
         tokio::select! {
-            begun = serving => begun?,
+            begun = serving => certificate_in_use = Some(begun?),
             signal = &mut stopped => has_stopped = signal.is_ok(),
         }
     } else {
         tracing::warn!(
             "admission is not served: there is neither --tls-cert-file nor --self-signed-secret"
         );
+    }
+
+    if let (Some(shown), false) = (shown, has_stopped) {
+        page::show(shown, certificate_in_use, &running);
     }
 
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "ironward runs");
@@ -205,6 +220,12 @@ async fn serve(settings: &Settings) -> Result<()> {
 async fn verify(arguments: &cli::verify::Args) -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     cli::verify::run(arguments, io::stdout().lock()).await
+}
+
+#[tokio::main]
+async fn doctor(arguments: &cli::doctor::Args) -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    cli::doctor::run(arguments, io::stdout().lock()).await
 }
 
 #[tokio::main]

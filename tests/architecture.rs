@@ -20,7 +20,7 @@ const IO: [(&str, &str); 9] = [
     ("std::env", "settings come from src/cli"),
 ];
 
-const LAYERS: [Layer; 10] = [
+const LAYERS: [Layer; 12] = [
     Layer {
         folder: "src/domain",
         forbidden: &[
@@ -77,6 +77,17 @@ const LAYERS: [Layer; 10] = [
     Layer {
         folder: "src/fleet",
         forbidden: &[("crate::adapters", "adapters use the overview, not the other way round")],
+    },
+    Layer {
+        folder: "src/page",
+        forbidden: &[(
+            "crate::adapters",
+            "adapters show what is to be shown, not the other way round",
+        )],
+    },
+    Layer {
+        folder: "src/doctor",
+        forbidden: &[("crate::adapters", "adapters gather facts, findings do not ask for more")],
     },
     Layer {
         folder: "src/ironic",

@@ -7,6 +7,7 @@
 pub mod alone;
 pub mod at_once;
 pub mod balancer;
+pub mod browser;
 pub mod cache;
 pub mod cel_fuzz;
 pub mod cert_manager;
@@ -34,6 +35,7 @@ pub mod manager;
 pub mod metal3;
 pub mod node;
 pub mod operators;
+pub mod packages;
 pub mod played_hosts;
 pub mod ports;
 pub mod process_group;

@@ -12,8 +12,9 @@ const EVERY: Duration = Duration::from_secs(15);
 
 /// An operator in whose place ours works, and never beside it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OtherOperator {
-    name: &'static str,
+pub(crate) struct OtherOperator {
+    /// What it is called.
+    pub name: &'static str,
     /// What its manager calls its Lease, in whatever namespace it runs.
     lease: &'static str,
     /// What both work on.
@@ -23,7 +24,7 @@ pub(super) struct OtherOperator {
 }
 
 /// Keeps hosts.
-pub(super) const BAREMETAL_OPERATOR: OtherOperator = OtherOperator {
+pub(crate) const BAREMETAL_OPERATOR: OtherOperator = OtherOperator {
     name: "baremetal-operator",
     lease: "baremetal-operator",
     objects: "hosts",
@@ -31,7 +32,7 @@ pub(super) const BAREMETAL_OPERATOR: OtherOperator = OtherOperator {
 };
 
 /// Keeps machines and their clusters and templates.
-pub(super) const CLUSTER_API_PROVIDER_METAL3: OtherOperator = OtherOperator {
+pub(crate) const CLUSTER_API_PROVIDER_METAL3: OtherOperator = OtherOperator {
     name: "cluster-api-provider-metal3",
     lease: "controller-leader-election-capm3",
     objects: "machines",
@@ -88,20 +89,26 @@ impl OtherOperator {
         tracing::warn!(%error, "cannot find out whether {name} works on the {objects}");
     }
 
-    async fn holder(self, client: &Client) -> kube::Result<Option<String>> {
+    /// Who holds its Lease, if anybody does.
+    pub async fn holder(self, client: &Client) -> kube::Result<Option<String>> {
         let Self { lease: called, .. } = self;
         let leases: Api<Lease> = Api::all(client.clone());
         let named = ListParams::default().fields(&format!("metadata.name={called}"));
         let leases = leases.list(&named).await?;
-        let held = leases.items.into_iter().find_map(|lease| {
-            let spec = lease.spec?;
-            let holder = spec.holder_identity.filter(|holder| !holder.is_empty())?;
-            let lasts =
-                SignedDuration::from_secs(spec.lease_duration_seconds.unwrap_or_default().into());
-            let is_held = clock::now().duration_since(spec.renew_time?.0) <= lasts;
-            let namespace = lease.metadata.namespace.unwrap_or_default();
-            is_held.then(|| format!("{holder} (Lease {namespace}/{called})"))
+        let held = leases.items.iter().find_map(|lease| {
+            let holder = holder_of(lease)?;
+            let namespace = lease.metadata.namespace.as_deref().unwrap_or_default();
+            Some(format!("{holder} (Lease {namespace}/{called})"))
         });
         Ok(held)
     }
+}
+
+/// Who holds a Lease, if that has not run out.
+pub(crate) fn holder_of(lease: &Lease) -> Option<&str> {
+    let spec = lease.spec.as_ref()?;
+    let holder = spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())?;
+    let lasts = SignedDuration::from_secs(spec.lease_duration_seconds.unwrap_or_default().into());
+    let is_held = clock::now().duration_since(spec.renew_time.as_ref()?.0) <= lasts;
+    is_held.then_some(holder)
 }

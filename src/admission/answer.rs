@@ -53,6 +53,7 @@ fn refusal(request: &Request<'_>, denials: &[Denial]) -> Option<Status> {
     causes.extend(failed.iter().map(|denial| StatusCause {
         reason: "InternalError",
         field: denial.policy.clone(),
+        policy: denial.policy.clone(),
         message: format!("could not be evaluated: {}", denial.message),
     }));
     let causes = distinct(causes);
@@ -94,7 +95,7 @@ fn broken_rule(Denial { policy, message, .. }: &Denial) -> StatusCause {
         // kubectl puts the field in front of every line: without one, what was broken is the policy.
         (None, text) => (policy.clone(), text.to_owned()),
     };
-    StatusCause { reason: "FieldValueInvalid", message, field }
+    StatusCause { reason: "FieldValueInvalid", message, field, policy: policy.clone() }
 }
 
 /// Not the user's fault, and not said as if it were.

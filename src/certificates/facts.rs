@@ -86,7 +86,7 @@ pub fn identity(der: &[u8]) -> String {
     })
 }
 
-fn ders(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Unreadable> {
+pub(super) fn ders(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Unreadable> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let found = found.map_err(|error| Unreadable::Pem(error.to_string()))?;
     if found.is_empty() { Err(Unreadable::Nothing) } else { Ok(found) }

@@ -12,7 +12,9 @@
 mod content;
 mod facts;
 mod rotation;
+mod trust;
 
 pub use content::{Content, Key, Pair};
 pub use facts::{Authority, Certificate, Unreadable, authorities, certificate, identity};
 pub use rotation::{BACKDATED, Observed, Plan, carried_out, decide, may_serve, settling};
+pub use trust::{Distrust, is_trusted};

@@ -48,11 +48,11 @@ pub struct HostTrouble {
 /// Looks at all hosts.
 pub fn overview<'a>(hosts: impl IntoIterator<Item = &'a BareMetalHost>) -> Overview {
     let mut all = Overview::default();
-    let mut states = BTreeMap::<String, usize>::new();
+    let mut states = Vec::new();
     for host in hosts {
         all.hosts += 1;
         let state = state(host);
-        *states.entry(state.clone()).or_default() += 1;
+        states.push(state.clone());
         if let Some(trouble) = Trouble::of(host) {
             let namespace = host.namespace().unwrap_or_default();
             all.troubles.push(HostTrouble { namespace, name: host.name_any(), state, trouble });
@@ -63,16 +63,27 @@ pub fn overview<'a>(hosts: impl IntoIterator<Item = &'a BareMetalHost>) -> Overv
         let name = |it: &HostTrouble| (it.namespace.clone(), it.name.clone());
         rank(one).cmp(&rank(other)).then_with(|| name(one).cmp(&name(other)))
     });
+    all.states = counts(states);
+    all
+}
+
+/// How many hosts are in which state, in the order of a host's life.
+#[must_use]
+pub fn counts(of_hosts: impl IntoIterator<Item = String>) -> Vec<Count> {
+    let mut states = BTreeMap::<String, usize>::new();
+    for state in of_hosts {
+        *states.entry(state).or_default() += 1;
+    }
     let lives = ProvisioningState::iter().map(|it| word(&it.to_string()));
     let known: Vec<_> = lives.filter_map(|state| states.remove_entry(&state)).collect();
     // What another controller may have written comes last.
     let counts = known.into_iter().chain(states);
-    all.states = counts.map(|(state, hosts)| Count { state, hosts }).collect();
-    all
+    counts.map(|(state, hosts)| Count { state, hosts }).collect()
 }
 
 /// The word for what is being done with a host.
-fn state(host: &BareMetalHost) -> String {
+#[must_use]
+pub fn state(host: &BareMetalHost) -> String {
     word(host.status.as_ref().map_or("", |it| it.provisioning.state.as_str()))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use axum_server::tls_rustls::RustlsConfig;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 
@@ -15,6 +16,7 @@ use crate::{
             serving::Serving,
         },
         leadership,
+        page::Tell,
         probes::Readiness,
         uniqueness::{self, Claims, Guard, Occupants},
         webhook::{
@@ -43,9 +45,10 @@ pub(super) struct Feeds {
     pub metrics: Metrics,
     pub are_kinds_there: watch::Receiver<Readiness>,
     pub is_ready: watch::Receiver<Readiness>,
+    pub denials: Option<Tell>,
 }
 
-/// Starts all that admission is made of; returns when it serves.
+/// Starts all that admission is made of; returns when it serves, with what it serves.
 pub(super) async fn serve(
     settings: &Settings,
     source: Source,
@@ -53,9 +56,9 @@ pub(super) async fn serve(
     feeds: Feeds,
     guard: Guard,
     readiness: watch::Sender<Readiness>,
-) -> Result<()> {
+) -> Result<RustlsConfig> {
     let Running { client, stop, tasks } = running;
-    let Feeds { in_force, known_schemas, metrics, are_kinds_there, is_ready } = feeds;
+    let Feeds { in_force, known_schemas, metrics, are_kinds_there, is_ready, denials } = feeds;
     let listener = server::bind(settings.admission.webhook_address)?;
     let usable = match &source {
         Source::Files(files) => Some(files::load(files)?),
@@ -95,11 +98,13 @@ pub(super) async fn serve(
         }
     };
     let sources = Sources::new(client.clone());
-    let desk = Desk::new(in_force, known_schemas, sources, own_name, metrics, guard);
+    let mut desk = Desk::new(in_force, known_schemas, sources, own_name, metrics, guard);
+    desk.denials = denials;
     let desk = Arc::new(desk);
     running.until_stopped(server::follow_policies(Arc::clone(&desk)));
+    let tls = serving.tls.clone();
     tasks.spawn(server::serve(listener, serving.tls, desk, stop.clone()));
-    Ok(())
+    Ok(tls)
 }
 
 /// Follows the stored objects that must be unique.

@@ -6,7 +6,7 @@
 use crate::{
     eventually::eventually,
     kubectl,
-    node::packages::Packages,
+    node::packages::{self, Packages},
     process_group::{Process, ProcessGroup},
 };
 use anyhow::{Context, Result, bail};
@@ -74,7 +74,7 @@ pub struct Apart {
 impl Apart {
     /// Makes one, with the programs that it takes.
     pub fn provide() -> Result<Self> {
-        Self::new(Packages::provide()?)
+        Self::new(packages::provide()?)
     }
 
     /// Makes one, with a network that has one interface beside loopback.

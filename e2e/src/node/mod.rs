@@ -84,7 +84,7 @@ impl Programs {
         let image = images::ironward()?;
         ironward::binary()?;
         Ok(Self {
-            packages: Packages::provide()?,
+            packages: packages::provide()?,
             kubelet: KUBELET.path()?,
             scheduler: SCHEDULER.path()?,
             proxy: PROXY.path()?,

@@ -29,7 +29,7 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
         for mode in MODES {
             let is_alone = profile == "standalone";
             let kept = format!(
-                "hosts.enabled={is_alone},machines.enabled={is_alone},discovery.enabled=true,autoscale.enabled=true"
+                "hosts.enabled={is_alone},machines.enabled={is_alone},discovery.enabled=true,autoscale.enabled=true,page.enabled=true"
             );
             let profile = format!("profile={profile}");
             let mode = format!("certificate.mode={mode}");

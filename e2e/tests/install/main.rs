@@ -4,11 +4,13 @@
 
 mod certificate;
 mod chart;
+mod doctor;
 mod life;
 mod machines;
 mod metadata;
 mod node;
 mod operators;
+mod page;
 mod permissions;
 mod replicas;
 mod stage;

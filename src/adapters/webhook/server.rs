@@ -32,9 +32,10 @@ use super::{
     sources::Sources,
 };
 use crate::{
-    adapters::uniqueness::Guard,
+    adapters::{clock, page::Tell, uniqueness::Guard},
     admission::{Phase, Response, Review, Webhook},
-    policy::{KnownFacts, Schemas, Spoken},
+    page::Denial,
+    policy::{KnownFacts, Request, Schemas, Spoken},
 };
 
 /// An object of the largest size that the API server takes, twice, and what comes with it.
@@ -67,6 +68,8 @@ pub struct Desk {
     pub metrics: Metrics,
     /// What must not be had twice.
     pub uniqueness: Guard,
+    /// Who wants to hear of those that were refused.
+    pub denials: Option<Tell>,
     bodies: Semaphore,
 }
 
@@ -82,7 +85,8 @@ impl Desk {
         uniqueness: Guard,
     ) -> Self {
         let bodies = Semaphore::new(ALL_BODIES / UNIT);
-        Self { policies, schemas, sources, own_name, metrics, uniqueness, bodies }
+        let denials = None;
+        Self { policies, schemas, sources, own_name, metrics, uniqueness, denials, bodies }
     }
 }
 
@@ -212,14 +216,26 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
             response = Webhook::taken(&review, &request, response, denials);
         }
     }
-    note(webhook.phase, desk, &review, &response);
+    note(webhook.phase, desk, &review, &request, &response);
     Ok(response)
 }
 
-fn note(phase: Phase, desk: &Desk, review: &Review<'_>, response: &Response) {
+fn note(
+    phase: Phase,
+    desk: &Desk,
+    review: &Review<'_>,
+    request: &Request<'_>,
+    response: &Response,
+) {
     desk.metrics.warnings.inc_by(response.warnings.len() as u64);
     if let Some(status) = &response.status {
         tracing::info!(%phase, uid = review.uid(), code = status.code, message = status.message, "denied");
+        if let Some(tell) = &desk.denials
+            && let Some(denial) = Denial::of(request, status, clock::now())
+        {
+            // Too many at one time are not all shown; an answer never waits for that.
+            let _ = tell.try_send(denial);
+        }
     }
 }
 

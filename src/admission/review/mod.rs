@@ -156,6 +156,8 @@ pub struct StatusCause {
     pub message: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
+    #[serde(skip)]
+    pub policy: String,
 }
 
 impl Response {

@@ -4,7 +4,7 @@ pub mod cordon;
 pub mod history;
 pub mod overview;
 pub mod remediate;
-mod table;
+pub(super) mod table;
 
 use anyhow::{Context, Result};
 use kube::Client;
@@ -18,12 +18,12 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    fn or_default<'a>(&'a self, client: &'a Client) -> &'a str {
+    pub(super) fn or_default<'a>(&'a self, client: &'a Client) -> &'a str {
         self.namespace.as_deref().unwrap_or(client.default_namespace())
     }
 }
 
-async fn client() -> Result<Client> {
+pub(super) async fn client() -> Result<Client> {
     Client::try_default()
         .await
         .context("could not find out which cluster to talk to; set KUBECONFIG, or run in a pod")

@@ -18,7 +18,7 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]], out: &mut impl Write) 
 }
 
 /// On one line, and with nothing that a terminal would obey: BMCs and machines that announce themselves choose some of these words.
-pub(super) fn printable(text: &str) -> String {
+pub(in crate::cli) fn printable(text: &str) -> String {
     let visible = |it: char| if it.is_control() { ' ' } else { it };
     let words: String = text.chars().map(visible).collect();
     words.split_whitespace().collect::<Vec<_>>().join(" ")
