@@ -103,6 +103,7 @@ pub struct World {
     /// What happens in which step.
     pub faults: Vec<(usize, Fault)>,
     is_unreachable: bool,
+    reachable_for: u32,
     is_bmc_dead: bool,
     are_pods_stuck: bool,
     switching: u32,
@@ -166,6 +167,7 @@ impl World {
             until_killed: None,
             faults: Vec::new(),
             is_unreachable: false,
+            reachable_for: 1,
             is_bmc_dead: false,
             are_pods_stuck: false,
             switching: 0,
@@ -240,7 +242,9 @@ impl World {
     fn happen(&mut self, fault: Fault) {
         match fault {
             Fault::DeadBmc => self.is_bmc_dead = !self.is_bmc_dead,
-            Fault::Unreachable => self.is_unreachable = !self.is_unreachable,
+            Fault::Unreachable => {
+                (self.is_unreachable, self.reachable_for) = (!self.is_unreachable, 0);
+            }
             Fault::StuckPods => self.are_pods_stuck = !self.are_pods_stuck,
             Fault::Maintenance => {
                 let key = || Hold::Reboot("reboot.metal3.io/maintenance".into());
@@ -338,6 +342,7 @@ impl World {
         if self.is_unreachable {
             return;
         }
+        self.reachable_for += 1;
         let Some(machine) = self.machine.as_mut().filter(|it| !it.is_being_deleted) else { return };
         let Some(verdict) = &mut machine.verdict else { return };
         verdict.is_healthy = ready_for > 2;
@@ -430,7 +435,8 @@ impl World {
         let name = format!("{action:?}");
         self.log.push(name.split('(').next().unwrap_or_default().to_owned());
         if matches!(action, Action::SwitchOff | Action::GiveUpHost) {
-            let is_known = !self.is_unreachable && self.request.is_none();
+            // Whoever could not be asked until now has had no time to say that it is well.
+            let is_known = self.reachable_for > 0 && self.request.is_none();
             assert!(
                 !(self.is_well && is_known),
                 "a healthy machine is switched off: {:#?}",

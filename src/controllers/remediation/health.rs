@@ -64,6 +64,15 @@ pub fn settles(seen: &Observed) -> Option<Timestamp> {
     (seen.now < until && seen.remediation.request.is_none()).then_some(until)
 }
 
+/// Whether the Node is ready and its kubelet has spoken in this phase, whatever MachineHealthCheck says: it may only not have heard of it
+/// yet, because it could not reach the cluster either.
+#[must_use]
+pub fn seems_well(seen: &Observed) -> bool {
+    let Workload::Reachable { node: Some(node), .. } = &seen.workload else { return false };
+    let has_spoken = has_spoken_since(node, seen.remediation.since());
+    node.is_ready && has_spoken && seen.remediation.request.is_none()
+}
+
 /// Whether the kubelet has spoken since then. Kubernetes keeps whole seconds.
 fn has_spoken_since(node: &Node, then: Timestamp) -> bool {
     node.heartbeat.is_some_and(|heard| heard.as_second() >= then.as_second())

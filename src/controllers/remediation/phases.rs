@@ -7,7 +7,7 @@ use super::{
     decide::{held, later, power, start},
     draft::{Draft, Failure, Parties},
     events::Reason,
-    health::{Health, SETTLING, health, settles},
+    health::{Health, SETTLING, health, seems_well, settles},
     observed::Workload,
     plan::{Action, Then},
 };
@@ -187,13 +187,11 @@ pub(super) fn waiting(
     Ok(draft.until(last))
 }
 
-/// A Node that has just come back is given the time that MachineHealthCheck takes to say so, once the time of an attempt is over.
+/// A Node that has come back is given the time that MachineHealthCheck takes to say so, once the time of an attempt is over.
 fn settle(draft: &Draft<'_>, deadline: Timestamp) -> Result<(), Then> {
     let grace = later(deadline, SETTLING);
-    match settles(draft.seen).map(|until| until.min(grace)) {
-        Some(until) if draft.seen.now < until => Err(draft.until(until)),
-        Some(_) | None => Ok(()),
-    }
+    let is_back = seems_well(draft.seen) || settles(draft.seen).is_some();
+    if is_back && draft.seen.now < grace { Err(draft.until(grace)) } else { Ok(()) }
 }
 
 /// What stands in the way of switching a host off that is to be switched off.
