@@ -49,8 +49,24 @@ struct Standing {
 pub(super) struct Fleet(Arc<Mutex<Option<Store<Followed>>>>);
 
 impl Fleet {
-    pub fn is(&self, hosts: Store<Followed>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(hosts);
+    /// These, until what is returned is dropped: who keeps hosts no longer knows nothing of them.
+    #[must_use]
+    pub fn is(&self, hosts: Store<Followed>) -> Told {
+        self.set(Some(hosts));
+        Told(self.clone())
+    }
+
+    fn set(&self, hosts: Option<Store<Followed>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = hosts;
+    }
+}
+
+/// While it is there, the fleet is told.
+pub(super) struct Told(Fleet);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.set(None);
     }
 }
 
