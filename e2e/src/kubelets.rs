@@ -26,6 +26,8 @@ use std::{
 };
 
 const LOOK: Duration = Duration::from_millis(300);
+/// So many looks that fail, one after the other, are more than a hiccup: about ten seconds.
+const LASTING: u32 = 30;
 /// As often as a kubelet does; the Node is unreachable after four times that.
 const RENEWAL: Duration = Duration::from_secs(10);
 const SYSTEM: &str = "kube-system";
@@ -121,10 +123,17 @@ impl Kubelets {
     }
 
     async fn play(&self, client: &Client) {
+        // Said when it lasts: the API server may be busy, or the kinds not be there yet, and in the end it goes before its kubelets do.
+        let mut failures = 0;
         loop {
-            // Whatever failed is tried again: the API server may be busy, or the kinds not be there yet.
-            if let Err(error) = self.look(client).await {
-                eprintln!("a machine has not booted yet: {error:#}");
+            match self.look(client).await {
+                Ok(()) => failures = 0,
+                Err(error) => {
+                    failures += 1;
+                    if failures == LASTING {
+                        eprintln!("a machine has not booted yet: {error:#}");
+                    }
+                }
             }
             tokio::time::sleep(LOOK).await;
         }

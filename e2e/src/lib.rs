@@ -27,6 +27,7 @@ pub mod ironward;
 pub mod judge;
 pub mod kubectl;
 pub mod kubelets;
+pub mod lab;
 pub mod load;
 pub mod machines;
 pub mod manager;

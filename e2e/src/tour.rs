@@ -3,8 +3,11 @@
 //! A step is what a person would type, and what must come of it. The tour is data, so that the sandbox, its
 //! test and the README all tell the same story; a feature adds its step here.
 
-use crate::kubectl::{self, Answer};
-use anyhow::{Result, bail};
+use crate::{
+    ironward,
+    kubectl::{self, Answer, Kubectl},
+};
+use anyhow::{Context, Result, bail};
 use std::{ffi::OsString, path::PathBuf, process::Command};
 
 /// One thing that is shown.
@@ -90,9 +93,22 @@ pub struct Stage {
     pub kubectl_folder: PathBuf,
     /// The folder with `ironward` in it.
     pub ironward_folder: PathBuf,
+    /// What `$LAB` is, where there is one.
+    pub lab: Option<PathBuf>,
 }
 
 impl Stage {
+    /// For whoever types with this kubeconfig.
+    pub fn new(kubeconfig: PathBuf, kubectl: &Kubectl) -> Result<Self> {
+        let program = ironward::binary()?;
+        Ok(Self {
+            kubeconfig,
+            kubectl_folder: kubectl.folder().into(),
+            ironward_folder: program.parent().context("ironward is in no folder")?.into(),
+            lab: None,
+        })
+    }
+
     /// Does one step and returns what it printed; fails if it did not go as it should.
     pub fn perform(&self, step: &Step) -> Result<String> {
         let answer = self.run(step.command)?;
@@ -102,13 +118,23 @@ impl Stage {
 
     /// Types a command, whatever comes of it.
     pub fn run(&self, typed: &str) -> Result<Answer> {
-        let mut command = Command::new("sh");
+        let mut command = self.shell("sh");
+        command.args(["-c", typed]);
+        kubectl::run(&mut command, "")
+    }
+
+    /// A shell in which it can be typed.
+    #[must_use]
+    pub fn shell(&self, shell: &str) -> Command {
+        let mut command = Command::new(shell);
         command
-            .args(["-c", typed])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .env("PATH", self.path())
             .env("KUBECONFIG", &self.kubeconfig);
-        kubectl::run(&mut command, "")
+        if let Some(lab) = &self.lab {
+            command.env("LAB", lab);
+        }
+        command
     }
 
     /// The very programs of this run come first.

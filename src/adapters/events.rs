@@ -25,6 +25,7 @@ use kube::{
 use serde_json::json;
 
 use super::clock;
+use crate::controllers::events::Reason;
 
 /// What is said again after this is said anew.
 const MEMORY: SignedDuration = SignedDuration::from_mins(6);
@@ -63,8 +64,27 @@ impl Events {
         Self { client, replica: replica.to_owned(), said: Mutex::default() }
     }
 
-    /// Tells something of an object.
-    pub async fn publish(&self, event: &Event, about: &ObjectReference) -> kube::Result<()> {
+    /// Tells something of an object: why, in words, and what was done or is to be done.
+    pub async fn publish(
+        &self,
+        reason: impl Reason,
+        note: &str,
+        action: &str,
+        about: &ObjectReference,
+    ) -> kube::Result<()> {
+        let word: &str = reason.into();
+        debug_assert!(reason.says(note), "{word}: not listed: {note}");
+        let event = Event {
+            type_: if reason.is_warning() { EventType::Warning } else { EventType::Normal },
+            reason: word.to_owned(),
+            note: Some(note.to_owned()),
+            action: action.to_owned(),
+            secondary: None,
+        };
+        self.write(&event, about).await
+    }
+
+    async fn write(&self, event: &Event, about: &ObjectReference) -> kube::Result<()> {
         let namespace = about.namespace.as_deref().unwrap_or("default");
         let api: Api<Written> = Api::namespaced(self.client.clone(), namespace);
         let (key, now) = (key(event, about), clock::now());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::review::{Details, Patch, Response, Review, Status, StatusCause};
 use crate::policy::{
-    AuditFailure, Cause, Denial, Mutated, MutationDenial, Reason, Request, Verdict, finding,
+    AuditFailure, Cause, Denial, Mutated, MutationDenial, Reason, Request, Spoken, Verdict, finding,
 };
 
 /// The answer of `/validate`.
@@ -32,7 +32,7 @@ pub(super) fn mutated(
         return Response { patch: (!patch.0.is_empty()).then_some(Patch(patch)), ..allowed };
     }
     let texts = mutated.denials.iter().map(|MutationDenial { policy, message, .. }| {
-        format!("policy {policy} could not be carried out: {message}")
+        Spoken::NotCarriedOut.said(format!("policy {policy} could not be carried out: {message}"))
     });
     let status = failure(distinct(texts.collect()).join("; "));
     Response { allowed: false, status: Some(status), ..allowed }
@@ -42,7 +42,8 @@ fn refusal(request: &Request<'_>, denials: &[Denial]) -> Option<Status> {
     let (broken, failed): (Vec<_>, Vec<_>) =
         denials.iter().partition(|denial| denial.cause == Cause::Rule);
     let could_not = |denial: &&Denial| {
-        format!("policy {} could not be evaluated: {}", denial.policy, denial.message)
+        let (policy, why) = (&denial.policy, &denial.message);
+        Spoken::NotEvaluated.said(format!("policy {policy} could not be evaluated: {why}"))
     };
     let Some(first) = broken.first() else {
         let texts: Vec<_> = failed.iter().map(could_not).collect();
@@ -81,10 +82,10 @@ fn message(request: &Request<'_>, causes: &[StatusCause]) -> String {
         "" => format!("this {kind}"),
         name => format!("{kind} {name:?}"),
     };
-    match texts.as_slice() {
+    Spoken::Invalid.said(match texts.as_slice() {
         [one] => format!("{subject} is invalid: {one}"),
         several => format!("{subject} is invalid: [{}]", several.join(", ")),
-    }
+    })
 }
 
 fn broken_rule(Denial { policy, message, .. }: &Denial) -> StatusCause {

@@ -8,7 +8,7 @@ use super::{
     review::{Response, Review},
 };
 use crate::policy::{
-    Concerned, Denial, Facts, Operation, PolicySet, Question, Request, Schemas, Verdict,
+    Concerned, Denial, Facts, Operation, PolicySet, Question, Request, Schemas, Spoken, Verdict,
     unknown_fields::{UnknownField, unknown_fields},
 };
 
@@ -143,5 +143,6 @@ fn misspelt(request: &Request<'_>) -> Vec<String> {
             Some(meant) => format!("{path}: {kind} has no such field; did you mean {meant}?"),
             None => format!("{path}: {kind} has no such field; it is kept, and nothing reads it"),
         })
+        .map(|text| Spoken::NoSuchField.said(text))
         .collect()
 }

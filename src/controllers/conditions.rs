@@ -3,43 +3,66 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+use super::said::Subject;
+use crate::domain::words;
+
+/// Why an answer is what it is: one word of a closed list, so that the guide can explain each.
+pub trait Reason: Copy + Into<&'static str> {
+    /// Whose list it is.
+    const OF: Subject;
+
+    /// The conditions that can have it.
+    fn types(self) -> &'static [&'static str];
+
+    /// The messages that can stand beside it, with a `<placeholder>` for what varies. None if there is never one.
+    fn words(self) -> &'static [&'static str];
+
+    /// Whether a message is one of them.
+    fn says(self, message: &str) -> bool {
+        words::fit_any(self.words(), message)
+    }
+}
+
 /// An answer. The reason is one word, the message says the same for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Answer<R> {
     /// Yes or no.
     pub is_true: bool,
     /// Why, in one word.
-    pub reason: &'static str,
+    pub reason: R,
     /// Why, in words, and what can be done about it.
     pub message: String,
 }
 
-impl Answer {
+impl<R> Answer<R> {
     /// Yes.
     #[must_use]
-    pub fn yes(reason: &'static str) -> Self {
+    pub fn yes(reason: R) -> Self {
         Self { is_true: true, reason, message: String::new() }
     }
 
     /// No, for this reason.
     #[must_use]
-    pub fn no(reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn no(reason: R, message: impl Into<String>) -> Self {
         Self { is_true: false, reason, message: message.into() }
     }
 }
 
 /// Answers a question. The time of an answer changes only with its status.
-pub fn set(
+pub fn set<R: Reason>(
     conditions: &mut Option<Vec<Condition>>,
     question: &str,
-    answer: &Answer,
+    answer: &Answer<R>,
     generation: Option<i64>,
     now: Timestamp,
 ) {
+    let reason: &str = answer.reason.into();
+    debug_assert!(answer.reason.types().contains(&question), "{question}: {reason} is not listed");
+    debug_assert!(answer.reason.says(&answer.message), "{reason}: not listed: {}", answer.message);
     let new = Condition {
         type_: question.to_owned(),
         status: if answer.is_true { "True" } else { "False" }.to_owned(),
-        reason: answer.reason.to_owned(),
+        reason: reason.to_owned(),
         message: answer.message.clone(),
         observed_generation: generation,
         last_transition_time: Time(now),

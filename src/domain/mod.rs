@@ -14,7 +14,7 @@
 //!
 //! What they share is a file each: addresses ([`mac`], [`bmc`]), the host's state
 //! ([`provisioning_state`], [`host_status`]), and how values are written ([`kubernetes_name`],
-//! [`text`]) and misspelt (`suggest`).
+//! [`text`]), said ([`words`]) and misspelt (`suggest`).
 
 pub mod automated_cleaning;
 pub mod bmc;
@@ -30,3 +30,4 @@ pub(crate) mod suggest;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod words;

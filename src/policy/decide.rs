@@ -6,6 +6,7 @@ use super::{
     compiled::{Policy, ValidatingPolicy, Validation},
     engine::{Inputs, Scope, Stop},
     facts::Question,
+    spoken::Spoken,
     verdict::{Cause, Reason},
 };
 
@@ -163,7 +164,8 @@ fn broken(validation: &Validation, said: Option<Said>) -> Vec<(String, bool)> {
         .collect();
     if fit.is_empty() {
         let message = match validation.message.trim() {
-            "" => format!("failed expression: {}", validation.expression.source().trim()),
+            "" => Spoken::FailedExpression
+                .said(format!("failed expression: {}", validation.expression.source().trim())),
             message => message.to_owned(),
         };
         fit.push((message, false));

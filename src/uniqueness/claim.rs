@@ -16,11 +16,11 @@ use super::{Holder, lease_name};
 use crate::domain::kubernetes_name::label_value;
 
 /// Which policy the claim is for: a label, shortened if it must be, and whole in an annotation.
-const POLICY: &str = "ironward.dev/unique-policy";
+pub const POLICY: &str = "ironward.dev/unique-policy";
 /// The exact key, for people: the name of the Lease is what counts.
-const KEY: &str = "ironward.dev/unique-key";
+pub const KEY: &str = "ironward.dev/unique-key";
 /// The holder, as JSON: one annotation, so that it is read whole or not at all.
-const HOLDER: &str = "ironward.dev/holder";
+pub const HOLDER: &str = "ironward.dev/holder";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// How far a replica's clock may be ahead of the API server's before it is not believed: a claim

@@ -29,7 +29,7 @@ mod sweep;
 
 pub use age::Age;
 pub use attempt::{Next, ROUNDS, Undo, Written, after_contention, rollback};
-pub use claim::{Claim, Content, Write, subject};
+pub use claim::{Claim, Content, HOLDER, KEY, POLICY, Write, subject};
 pub use decide::{GRACE, Observed, Plan, Sight, decide};
 pub use holder::Holder;
 pub use marks::{Mark, marks};

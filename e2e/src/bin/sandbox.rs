@@ -5,7 +5,9 @@ use clap::Parser;
 use ironward_e2e::{
     cluster,
     control_plane::ControlPlane,
-    ironward::{self, Ironward},
+    ironward::Ironward,
+    lab::{self, Lab},
+    node::apart::{self, Apart},
     progress::say,
     tour::{STEPS, Stage, indented},
 };
@@ -25,6 +27,14 @@ struct Arguments {
     /// End after the tour: with 0 if all of it went as it should, with 1 if not.
     #[arg(long)]
     exit: bool,
+    /// A lab instead: Cluster API, a real Ironic with a rack of machines, all of Ironward, and a shell to try them in.
+    ///
+    /// It has a network of its own, for which you have to be root. The guide has a walk through it: docs/src/first-hour.md.
+    #[arg(long, conflicts_with = "exit")]
+    lab: bool,
+    /// The shell of the lab.
+    #[arg(long, env = "SHELL", default_value = "sh")]
+    shell: String,
 }
 
 fn main() -> ExitCode {
@@ -37,8 +47,25 @@ fn main() -> ExitCode {
     }
 }
 
+/// Ends with the shell.
+fn lab(shell: &str) -> Result<ExitCode> {
+    if apart::is_skipped() {
+        return Ok(ExitCode::FAILURE);
+    }
+    lab::provide()?;
+    Apart::provide()?.within(|| {
+        let lab = Lab::start()?;
+        println!("\nA rack of machines, and Ironward. `kubectl` and `ironward` are at hand; docs/src/first-hour.md is a walk.");
+        println!("Leave the shell to end it.\n");
+        let ended = lab.stage()?.shell(shell).status().with_context(|| format!("no {shell}"))?;
+        Ok(if ended.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })?
+}
+
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let program = ironward::binary()?;
+    if arguments.lab {
+        return lab(&arguments.shell);
+    }
     let plane = ControlPlane::start()?;
     cluster::install_kinds(&plane)?;
     let ironward = Ironward::start(&plane)?;
@@ -47,11 +74,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     println!("\nIronward runs in front of a real API server. To use it from another terminal:\n");
     println!("   export KUBECONFIG={}\n", plane.admin_kubeconfig().display());
-    let stage = Stage {
-        kubeconfig: plane.admin_kubeconfig().into(),
-        kubectl_folder: plane.kubectl().folder().into(),
-        ironward_folder: program.parent().context("ironward is in no folder")?.into(),
-    };
+    let stage = Stage::new(plane.admin_kubeconfig().into(), &plane.kubectl())?;
     let failed = tour(&stage);
     // Listening before it is said: whoever reads that Ctrl-C ends it may press it at once.
     let ctrl_c = CtrlC::listen()?;

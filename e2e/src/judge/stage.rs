@@ -19,17 +19,18 @@ pub(super) async fn set(wire: &Wire) -> Result<()> {
 /// A case whose policies met those writes would not be alone with its own: one that renames whatever is created finds
 /// the name taken.
 pub(super) async fn settled(wire: &Wire) -> Result<()> {
-    let names = async |uri: &str, field: &str| {
+    let fields_of = async |uri: &str, field: &str| {
         let list = wire.must(Message::get(uri)).await?;
         let items = list["items"].as_array().into_iter().flatten();
         let names = items.filter_map(|item| item["metadata"][field].as_str().map(str::to_owned));
         anyhow::Ok(names.collect::<BTreeSet<String>>())
     };
     eventually("every namespace has what Kubernetes puts there", async || {
-        let namespaces = names("/api/v1/namespaces", "name").await?;
-        let named = |kind, name| format!("/api/v1/{kind}?fieldSelector=metadata.name%3D{name}");
-        let authorities = names(&named("configmaps", "kube-root-ca.crt"), "namespace").await?;
-        let accounts = names(&named("serviceaccounts", "default"), "namespace").await?;
+        let namespaces = fields_of("/api/v1/namespaces", "name").await?;
+        let selected = |kind, name| format!("/api/v1/{kind}?fieldSelector=metadata.name%3D{name}");
+        let authorities =
+            fields_of(&selected("configmaps", "kube-root-ca.crt"), "namespace").await?;
+        let accounts = fields_of(&selected("serviceaccounts", "default"), "namespace").await?;
         Ok(namespaces.is_subset(&authorities) && namespaces.is_subset(&accounts))
     })
     .await

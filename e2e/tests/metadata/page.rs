@@ -4,7 +4,6 @@ use crate::stage::{Replica, plane};
 use ironward_e2e::{
     alone::alone,
     documentation::{examples, wrong},
-    ironward,
     tour::Stage,
 };
 use std::{fs, path::Path};
@@ -16,11 +15,7 @@ fn the_page_prints_what_it_says() {
     let replica = Replica::start("page", &plane.own_kubeconfig().unwrap());
     let page = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/metadata.md"));
     plane.kubectl().expect(&["create", "namespace", "metal3"]).unwrap();
-    let stage = Stage {
-        kubeconfig: plane.admin_kubeconfig_in("metal3").unwrap(),
-        kubectl_folder: plane.kubectl().folder().into(),
-        ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
-    };
+    let stage = Stage::new(plane.admin_kubeconfig_in("metal3").unwrap(), &plane.kubectl()).unwrap();
     assert!(examples(&fs::read_to_string(page).unwrap()).len() > 3);
     let wrong = wrong(page, &stage).unwrap();
     assert!(wrong.is_empty(), "\n{}\n{}", wrong.join("\n\n"), replica.log_tail());

@@ -102,11 +102,8 @@ pub fn the_page_prints_what_it_says() {
             },
         })]);
         let page = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/remediation.md"));
-        let stage = tour::Stage {
-            kubeconfig: stage.plane.admin_kubeconfig_in(&scene.namespace).unwrap(),
-            kubectl_folder: scene.kubectl.folder().into(),
-            ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
-        };
+        let kubeconfig = stage.plane.admin_kubeconfig_in(&scene.namespace).unwrap();
+        let stage = tour::Stage::new(kubeconfig, &scene.kubectl).unwrap();
         let wrong = documentation::wrong(page, &stage).unwrap();
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
     });

@@ -4,7 +4,7 @@
 use crate::stage::{CREATE, alone, claims, create, guard, host, unguarded, until};
 use ironward_e2e::{
     documentation::{pages, wrong},
-    ironward::{self, Options},
+    ironward::Options,
     kubectl::Kubectl,
     tour::Stage,
 };
@@ -170,11 +170,8 @@ fn the_page_shows_what_happens() {
     let _alone = alone();
     let plane = unguarded();
     let _ironward = guard(&plane, &Options::default());
-    let stage = Stage {
-        kubeconfig: plane.admin_kubeconfig_in("default").unwrap(),
-        kubectl_folder: plane.kubectl().folder().into(),
-        ironward_folder: ironward::binary().unwrap().parent().unwrap().into(),
-    };
+    let stage =
+        Stage::new(plane.admin_kubeconfig_in("default").unwrap(), &plane.kubectl()).unwrap();
     let pages = pages().unwrap();
     let page = pages.iter().find(|page| page.ends_with("uniqueness.md")).unwrap();
     let wrong = wrong(page, &stage).unwrap();

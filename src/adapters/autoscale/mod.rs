@@ -16,10 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::Patch,
-    runtime::{
-        events::{Event, EventType},
-        reflector::{ObjectRef, Store},
-    },
+    runtime::reflector::{ObjectRef, Store},
 };
 use serde_json::json;
 use tokio::{sync::Notify, time};
@@ -46,7 +43,7 @@ use crate::{
         autoscale::{
             decide,
             observed::{Kind, Machine, Observed, Pool, PoolId},
-            plan::{Plan, Scaling},
+            plan::{Plan, Reason, Scaling},
         },
         host_choice::selector::Selector,
         machine::plan::HOST,
@@ -188,8 +185,7 @@ impl Keeper {
             if told.as_ref() != Some(&problem)
                 && let Some(metadata) = metadata.get(&pool)
             {
-                tell(events, &pool, metadata, EventType::Warning, "NotScaledToHosts", problem)
-                    .await;
+                tell(events, &pool, metadata, Reason::NotScaledToHosts, &problem).await;
             }
         }
         for scaling in plan.scalings {
@@ -203,7 +199,7 @@ impl Keeper {
                     tracing::info!(namespace, pool = pool.name, from, to, hosts, "scaled to hosts");
                     let direction = if to > from { Direction::Up } else { Direction::Down };
                     self.metrics.scaled(direction);
-                    tell(events, pool, metadata, EventType::Normal, "ScaledToHosts", note).await;
+                    tell(events, pool, metadata, Reason::ScaledToHosts, &note).await;
                 }
                 // It is looked at again when that is heard of.
                 Err(error) if is_conflict(&error) => {}
@@ -309,21 +305,7 @@ impl Stores {
 }
 
 /// Tells something of a pool. What cannot be told is logged.
-async fn tell(
-    events: &Events,
-    pool: &PoolId,
-    metadata: &ObjectMeta,
-    type_: EventType,
-    reason: &str,
-    note: String,
-) {
-    let event = Event {
-        type_,
-        reason: reason.to_owned(),
-        note: Some(note),
-        action: "Scale".to_owned(),
-        secondary: None,
-    };
+async fn tell(events: &Events, pool: &PoolId, metadata: &ObjectMeta, reason: Reason, note: &str) {
     let mut about = match pool.kind {
         Kind::MachineDeployment => MachineDeployment::default().object_ref(&()),
         Kind::MachineSet => MachineSet::default().object_ref(&()),
@@ -331,7 +313,8 @@ async fn tell(
     about.name.clone_from(&metadata.name);
     about.namespace.clone_from(&metadata.namespace);
     about.uid.clone_from(&metadata.uid);
-    if let Err(error) = events.publish(&event, &about).await {
+    if let Err(error) = events.publish(reason, note, "Scale", &about).await {
+        let reason: &str = reason.into();
         tracing::warn!(%error, reason, "an event could not be written");
     }
 }

@@ -5,7 +5,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
-    runtime::events::{Event, EventType},
 };
 use serde_json::{Value, json};
 
@@ -114,15 +113,11 @@ impl Reconciler {
     /// What cannot be told is logged: the status says the same.
     async fn tell(&self, host: &BareMetalHost, event: &events::Event) {
         let state = host.status.as_ref().map(|status| status.provisioning.state.clone());
-        let event = Event {
-            type_: if event.reason.is_warning() { EventType::Warning } else { EventType::Normal },
-            reason: event.reason.to_string(),
-            note: Some(event.note.clone()),
-            action: state.filter(|it| !it.is_empty()).unwrap_or_else(|| "new".to_owned()),
-            secondary: None,
-        };
-        if let Err(error) = self.events.publish(&event, &host.object_ref(&())).await {
-            tracing::warn!(%error, reason = event.reason, "an event could not be written");
+        let action = state.as_deref().filter(|it| !it.is_empty()).unwrap_or("new");
+        let about = host.object_ref(&());
+        let told = self.events.publish(event.reason, &event.note, action, &about);
+        if let Err(error) = told.await {
+            tracing::warn!(%error, reason = %event.reason, "an event could not be written");
         }
     }
 }

@@ -25,10 +25,7 @@ use futures::FutureExt;
 use kube::{
     Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
-    runtime::{
-        controller::Action,
-        events::{Event, EventType},
-    },
+    runtime::controller::Action,
 };
 use serde_json::{Value, json};
 
@@ -40,7 +37,7 @@ use crate::{
         other_operator::CLUSTER_API_PROVIDER_METAL3,
         patch::{is_conflict, written_by},
     },
-    controllers::{host_choice::Patience, machine::observed::Settings},
+    controllers::{events::Reason, host_choice::Patience, machine::observed::Settings},
 };
 
 /// How many objects are read at one time.
@@ -108,18 +105,12 @@ impl Keeper {
 async fn tell<K: Resource<DynamicType = ()>>(
     events: &Events,
     about: &K,
-    (reason, is_warning): (String, bool),
-    note: String,
+    reason: impl Reason,
+    note: &str,
 ) {
-    let event = Event {
-        type_: if is_warning { EventType::Warning } else { EventType::Normal },
-        action: reason.clone(),
-        reason,
-        note: Some(note),
-        secondary: None,
-    };
-    if let Err(error) = events.publish(&event, &about.object_ref(&())).await {
-        tracing::warn!(%error, reason = event.reason, "an event could not be written");
+    let word: &str = reason.into();
+    if let Err(error) = events.publish(reason, note, word, &about.object_ref(&())).await {
+        tracing::warn!(%error, reason = word, "an event could not be written");
     }
 }
 

@@ -160,8 +160,7 @@ impl Reconciler {
         events: &[crate::controllers::machine::events::Event],
     ) {
         for event in events {
-            let reason = (event.reason.to_string(), event.reason.is_warning());
-            tell(&self.events, machine, reason, event.note.clone()).await;
+            tell(&self.events, machine, event.reason, &event.note).await;
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     controllers::{
         host_choice::{Candidate, HostId, MachineId, Standing},
         machine::pool::pool_of,
-        reservation::{Observed, Owner, Plan, decide},
+        reservation::{Observed, Owner, Plan, Reason, decide},
     },
     domain::node_reuse::{self, Pool},
 };
@@ -82,7 +82,7 @@ impl Reconciler {
                 let host = self.patch_host(&seen.host, &patch).await?;
                 self.metrics.release(why);
                 let note = format!("the host is not kept for reuse any more: {why}");
-                tell(&self.events, &host, ("ReservationReleased".to_owned(), false), note).await;
+                tell(&self.events, &host, Reason::ReservationReleased, &note).await;
                 Ok(None)
             }
         }

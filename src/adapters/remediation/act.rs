@@ -8,7 +8,6 @@ use k8s_openapi::{
 use kube::{
     Api, Resource, ResourceExt,
     api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
-    runtime::events::{Event, EventType},
 };
 use serde_json::{Value, json};
 
@@ -23,7 +22,7 @@ use crate::{
     controllers::{
         history::remember,
         remediation::{
-            HEALTH_CHECK_SUCCEEDED, events,
+            Asking, HEALTH_CHECK_SUCCEEDED, events,
             observed::Backup,
             plan::{Action, Plan},
             read::{self, OWNER_REMEDIATED, REMEDIATE_MACHINE, taints},
@@ -35,9 +34,6 @@ use crate::{
         UNHEALTHY_VALUE, power_off_annotation,
     },
 };
-
-/// What Cluster API calls it when an owner is to replace a Machine.
-const WAITING: &str = "WaitingForRemediation";
 
 impl Reconciler {
     /// Writes what a plan says of a remediation.
@@ -189,34 +185,28 @@ impl Reconciler {
 
     /// What cannot be told is logged: the status says the same. It is told of the host too, which is there when the remediation is gone.
     async fn tell(&self, scene: &Scene, event: &events::Event) {
-        let told = Event {
-            type_: if event.reason.is_warning() { EventType::Warning } else { EventType::Normal },
-            reason: event.reason.to_string(),
-            note: Some(event.note.clone()),
-            action: "Remediate".to_owned(),
-            secondary: None,
-        };
         let host = scene.host.as_ref().map(|host| host.object_ref(&()));
         for about in [Some(scene.remediation.object_ref(&())), host].into_iter().flatten() {
-            if let Err(error) = self.events.publish(&told, &about).await {
-                tracing::warn!(%error, reason = told.reason, "an event could not be written");
+            let told = self.events.publish(event.reason, &event.note, "Remediate", &about);
+            if let Err(error) = told.await {
+                tracing::warn!(%error, reason = %event.reason, "an event could not be written");
             }
         }
     }
 }
 
 fn asking(machine: &Machine, now: &Time) -> Value {
-    let message = "Its host was switched off and on as often as its remediation says, and it did not become healthy";
     let (now_told, told_before) = read::conditions(machine);
     let is_checked = now_told.iter().any(|it| it.type_ == HEALTH_CHECK_SUCCEEDED);
     let (mut conditions, mut deprecated) = (now_told.to_vec(), told_before.to_vec());
-    let mut say = |question: &str, reason: &str| {
+    let mut say = |question: &str, reason: Asking| {
+        let reason: &str = reason.into();
         conditions.retain(|it| it.type_ != question);
         conditions.push(Condition {
             type_: question.to_owned(),
             status: "False".to_owned(),
             reason: reason.to_owned(),
-            message: message.to_owned(),
+            message: Asking::MESSAGE.to_owned(),
             last_transition_time: now.clone(),
             observed_generation: None,
         });
@@ -227,13 +217,13 @@ fn asking(machine: &Machine, now: &Time) -> Value {
             severity: Some("Warning".to_owned()),
             last_transition_time: now.clone(),
             reason: Some(reason.to_owned()),
-            message: Some(message.to_owned()),
+            message: Some(Asking::MESSAGE.to_owned()),
         });
     };
     if !is_checked {
-        say(HEALTH_CHECK_SUCCEEDED, "RemediationFailed");
+        say(HEALTH_CHECK_SUCCEEDED, Asking::RemediationFailed);
     }
-    say(OWNER_REMEDIATED, WAITING);
+    say(OWNER_REMEDIATED, Asking::WaitingForRemediation);
     json!({
         "conditions": conditions, "deprecated": {"v1beta1": {"conditions": deprecated}},
     })

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{followed::key, named};
 use crate::{
     api::{Metal3Remediation, cluster_api::CLUSTER_NAME},
-    controllers::remediation::{DELAYED, REMEDIATING},
+    controllers::remediation::{REMEDIATING, Why},
     domain::remediation::Phase,
 };
 
@@ -201,7 +201,8 @@ fn is_delayed(remediation: &Metal3Remediation) -> bool {
     let status = remediation.status.as_ref();
     let mut conditions = status.iter().flat_map(|it| it.conditions.iter().flatten());
     let shown = conditions.find(|it| it.type_ == REMEDIATING);
-    phase(remediation).is_none() && shown.is_none_or(|it| it.reason == DELAYED)
+    let delayed: &str = Why::Delayed.into();
+    phase(remediation).is_none() && shown.is_none_or(|it| it.reason == delayed)
 }
 
 /// By its label, which it has before it begins.

@@ -11,7 +11,9 @@ use super::{
 };
 use crate::{
     adapters::clock,
-    policy::{Cause, Concerned, Denial, Held, PolicySet, Request, UniquePolicy, json::Json},
+    policy::{
+        Cause, Concerned, Denial, Held, PolicySet, Request, Spoken, UniquePolicy, json::Json,
+    },
     uniqueness::{
         Content, Holder, Next, Observed, Plan, Sight, Write, Written, after_contention, decide,
         lease_name, rollback,
@@ -211,8 +213,8 @@ fn in_flight(wish: &Wish<'_>, holder: Option<&Holder>, until: Timestamp) -> Gain
     let left = until.duration_since(clock::now()).as_secs().max(1);
     let who = holder.map_or_else(|| "somebody".to_owned(), ToString::to_string);
     let key = &wish.key;
-    Gain::Refused(format!(
+    Gain::Refused(Spoken::ClaimedMomentsAgo.said(format!(
         "{key} was claimed moments ago by {who}, which is not stored: if that never is, {key} is free in \
          {left} s; try again then"
-    ))
+    )))
 }

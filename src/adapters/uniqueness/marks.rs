@@ -8,23 +8,17 @@ use std::{
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use kube::{
-    Client,
-    api::Patch,
-    runtime::events::{Event, EventType},
-};
+use kube::{Client, api::Patch};
 use serde_json::{Value, json};
 
 use super::occupants::Known;
 use crate::{
     adapters::{clock, events::Events, patch, stored::Served},
+    controllers::duplicate::{CONDITION, Reason},
     policy::Held,
     uniqueness::{Holder, Mark, marks},
 };
 
-/// The condition's type. `False` means that an older object has a key of this one.
-const CONDITION: &str = "Unique";
-const REASON: &str = "Duplicate";
 const FIELD_MANAGER: &str = "ironward-uniqueness";
 
 /// What an object is marked with.
@@ -69,16 +63,9 @@ impl Marker {
         if let Mark::Set(message) = mark
             && self.is_new(holder, message)
         {
-            let event = Event {
-                type_: EventType::Warning,
-                reason: REASON.to_owned(),
-                note: Some(message.clone()),
-                action: "Compare".to_owned(),
-                secondary: None,
-            };
             let reference = reference(&object);
             self.events
-                .publish(&event, &reference)
+                .publish(Reason::Duplicate, message, "Compare", &reference)
                 .await
                 .with_context(|| format!("could not write an event about {holder}"))?;
         }
@@ -124,8 +111,9 @@ fn marked(object: &Value, mark: &Mark, now: Timestamp) -> Value {
     let others = status["conditions"].as_array().into_iter().flatten();
     let mut conditions: Vec<Value> = others.filter(|it| it["type"] != CONDITION).cloned().collect();
     if let Mark::Set(message) = mark {
+        let reason: &str = Reason::Duplicate.into();
         conditions.push(json!({
-            "type": CONDITION, "status": "False", "reason": REASON, "message": message,
+            "type": CONDITION, "status": "False", "reason": reason, "message": message,
             "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         }));
     }

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     adapters::uniqueness::Guard,
     admission::{Phase, Response, Review, Webhook},
-    policy::{KnownFacts, Schemas},
+    policy::{KnownFacts, Schemas, Spoken},
 };
 
 /// An object of the largest size that the API server takes, twice, and what comes with it.
@@ -166,7 +166,7 @@ async fn answer(webhook: Webhook, desk: &Desk, request: HttpRequest) -> HttpResp
             "ironward could not look up what its policies ask about the cluster within {DEADLINE:?}; \
              try again"
         );
-        Err(Failure(StatusCode::GATEWAY_TIMEOUT, text))
+        Err(Failure(StatusCode::GATEWAY_TIMEOUT, Spoken::NotLookedUp.said(text)))
     });
     let outcome = match &answered {
         Ok(response) if !response.allowed => Outcome::Denied,
@@ -200,7 +200,8 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
         webhook.answer(&policies, &schemas, own_name, &review, &request, known)
     };
     let not_now = |error: anyhow::Error| {
-        Failure(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}; try again"))
+        let text = Spoken::NotNow.said(format!("{error:#}; try again"));
+        Failure(StatusCode::SERVICE_UNAVAILABLE, text)
     };
     let mut response = desk.sources.settle(&request, evaluate).await.map_err(not_now)?;
     // Last, for a claim is a write: nothing is claimed for what is refused anyway.
@@ -239,7 +240,7 @@ async fn body(desk: &Desk, request: HttpRequest) -> Result<ReadBody<'_>, Failure
     if length > LARGEST_BODY {
         let text =
             format!("the body has {length} bytes; {LARGEST_BODY} are the most that are read");
-        return Err(Failure(StatusCode::PAYLOAD_TOO_LARGE, text));
+        return Err(Failure(StatusCode::PAYLOAD_TOO_LARGE, Spoken::TooLarge.said(text)));
     }
     let share = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
     let share = desk

@@ -1,6 +1,9 @@
 //! `Plan`: which replicas are written, and what people are told.
 
+use strum::{EnumIter, IntoStaticStr};
+
 use super::observed::PoolId;
+use crate::controllers::{events, said::Voice};
 
 /// What is to be done in a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,4 +27,39 @@ pub struct Scaling {
     pub to: u32,
     /// How many hosts it can have.
     pub hosts: u32,
+}
+
+/// Why something is told of a pool: the reason of the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
+pub enum Reason {
+    /// Its replicas are others.
+    ScaledToHosts,
+    /// They are left as they are.
+    NotScaledToHosts,
+}
+
+impl events::Reason for Reason {
+    const OF: Voice = Voice::Autoscale;
+
+    fn is_warning(self) -> bool {
+        match self {
+            Self::ScaledToHosts => false,
+            Self::NotScaledToHosts => true,
+        }
+    }
+
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::ScaledToHosts => {
+                &["replicas <number> to <number>: there are <number> hosts that it can have"]
+            }
+            Self::NotScaledToHosts => &[
+                "metal3.io/autoscale-to-hosts and cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size cannot both write spec.replicas: remove one of them",
+                "<what is wrong with the annotation>",
+                "its machines are made from a <kind>, which has no hostSelector",
+                "there is no Metal3MachineTemplate <name>",
+                "Metal3MachineTemplate <name>: <what is wrong with hostSelector>",
+            ],
+        }
+    }
 }

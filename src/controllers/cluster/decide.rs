@@ -5,6 +5,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{
+    conditions::{INFRASTRUCTURE_READY, PAUSED, READY, Why},
     observed::Observed,
     plan::{FINALIZER, Plan, Then},
 };
@@ -15,10 +16,6 @@ use crate::{
     },
     controllers::conditions::{self, Answer},
 };
-
-const READY: &str = "Ready";
-const INFRASTRUCTURE_READY: &str = "BaremetalInfrastructureReady";
-const PAUSED: &str = "Paused";
 
 /// How soon one is looked at whose machines are still being deleted.
 const MACHINES: Duration = Duration::from_secs(10);
@@ -35,10 +32,10 @@ pub fn decide(seen: &Observed) -> Plan {
         return Plan { status: None, then: Then::Await };
     }
     if cluster_api::is_paused(metadata, seen.owner.as_ref()) {
-        answer(seen, &mut status, PAUSED, &Answer::yes(PAUSED));
+        answer(seen, &mut status, PAUSED, &Answer::yes(Why::Paused));
         return finish(seen, status, Then::Await);
     }
-    answer(seen, &mut status, PAUSED, &Answer::no("NotPaused", ""));
+    answer(seen, &mut status, PAUSED, &Answer::no(Why::NotPaused, ""));
     if is_being_deleted {
         if seen.machines == 0 {
             return Plan { status: None, then: Then::Release };
@@ -47,12 +44,12 @@ pub fn decide(seen: &Observed) -> Plan {
             1 => "1 Machine of the Cluster is".to_owned(),
             machines => format!("{machines} Machines of the Cluster are"),
         };
-        conclude(seen, &mut status, &Answer::no("Deleting", format!("{left} still there")));
+        conclude(seen, &mut status, &Answer::no(Why::Deleting, format!("{left} still there")));
         return finish(seen, status, Then::After(MACHINES));
     }
     if seen.owner.is_none() {
         let waits = "no Cluster has it as its infrastructureRef yet";
-        conclude(seen, &mut status, &Answer::no("FailedToGetOwnerCluster", waits));
+        conclude(seen, &mut status, &Answer::no(Why::FailedToGetOwnerCluster, waits));
         return finish(seen, status, Then::Await);
     }
     if !is_guarded {
@@ -62,10 +59,10 @@ pub fn decide(seen: &Observed) -> Plan {
     if missing.is_empty() {
         status.initialization = Some(Initialization { provisioned: Some(true) });
         status.failure_domains.clone_from(&seen.cluster.spec.failure_domains);
-        conclude(seen, &mut status, &Answer::yes(READY));
+        conclude(seen, &mut status, &Answer::yes(Why::Ready));
     } else {
         let said = format!("missing in spec.controlPlaneEndpoint: {}", missing.join(", "));
-        conclude(seen, &mut status, &Answer::no("ControlPlaneEndpointFailed", said));
+        conclude(seen, &mut status, &Answer::no(Why::ControlPlaneEndpointFailed, said));
     }
     finish(seen, status, Then::Await)
 }
@@ -77,17 +74,17 @@ fn missing(endpoint: Option<&ApiEndpoint>) -> Vec<&'static str> {
 }
 
 /// Both conditions say the same: there is nothing else to it.
-fn conclude(seen: &Observed, status: &mut Metal3ClusterStatus, why: &Answer) {
+fn conclude(seen: &Observed, status: &mut Metal3ClusterStatus, why: &Answer<Why>) {
     answer(seen, status, INFRASTRUCTURE_READY, why);
     let reason = match (why.is_true, why.reason) {
-        (true, _) => READY,
-        (false, "Deleting") => "Deleting",
-        (false, _) => "NotReady",
+        (true, _) => Why::Ready,
+        (false, Why::Deleting) => Why::Deleting,
+        (false, _) => Why::NotReady,
     };
     answer(seen, status, READY, &Answer { reason, ..why.clone() });
 }
 
-fn answer(seen: &Observed, status: &mut Metal3ClusterStatus, question: &str, answer: &Answer) {
+fn answer(seen: &Observed, status: &mut Metal3ClusterStatus, question: &str, answer: &Answer<Why>) {
     let now = conditions::in_seconds(seen.now);
     let generation = seen.cluster.metadata.generation;
     conditions::set(&mut status.conditions, question, answer, generation, now);

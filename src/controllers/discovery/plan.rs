@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strum::Display;
+use strum::{Display, EnumIter, IntoStaticStr};
 
 use super::{hosts::Key, observed::Version};
 use crate::{
@@ -80,7 +80,7 @@ pub struct Note {
 }
 
 /// Why something is told of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter, IntoStaticStr)]
 pub enum NoteReason {
     /// No card with an address that a card can have.
     NoAddress,
@@ -107,6 +107,36 @@ pub enum NoteReason {
 }
 
 impl NoteReason {
+    /// The messages that it can have, with a `<placeholder>` for what varies.
+    #[must_use]
+    pub fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::NoAddress => &[
+                "it reports no network card with the address of one: nothing could be told of it from another machine",
+            ],
+            Self::AddressOfHost => &[
+                "it reports an address of host <hosts>, which has a node of its own: a card was moved, or somebody lies; correct the host, or delete the node in Ironic",
+            ],
+            Self::AddressOfNode => &[
+                "it reports <address>, the address of node <node>: a card was moved, or somebody lies; delete the wrong node in Ironic",
+            ],
+            Self::TooLarge => &[
+                "it reports <number> bytes, more than can be kept: is there a name of thousands of characters, or a card for each of them?",
+            ],
+            Self::NoName => &["<why>: change resourceNameTemplate; boot-mac always makes a name"],
+            Self::NameTaken => &["hosts <name> and <name> are other machines: rename one of them"],
+            Self::SelectorFailed => &["nodeSelector cannot be evaluated for it: <why>"],
+            Self::Denied => &["the API server has refused the host: <why>"],
+            Self::NameClash => &[
+                "another machine has the name <name>: are hostnames or serial numbers the same on several?",
+            ],
+            Self::LabelLeftOut => &["the host has no label <label>: <why>"],
+            Self::TakenByAnother => &[
+                "discovery <name> is older and takes it, too: give each a nodeSelector of its own",
+            ],
+        }
+    }
+
     fn is_lasting(self) -> bool {
         match self {
             Self::NoAddress | Self::TooLarge | Self::NoName | Self::SelectorFailed => true,

@@ -1,12 +1,20 @@
 //! What a discovery says of itself.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use strum::{EnumIter, IntoStaticStr};
 
 use super::plan::{Note, Tally};
-use crate::api::{
-    BareMetalHostDiscovery,
-    baremetalhostdiscovery::{BareMetalHostDiscoveryStatus, Refusal, Skipped},
+use crate::{
+    api::{
+        BareMetalHostDiscovery,
+        baremetalhostdiscovery::{BareMetalHostDiscoveryStatus, Refusal, Skipped},
+    },
+    controllers::{
+        conditions::{self, Answer, Reason, in_seconds},
+        said::Subject,
+    },
+    domain::words,
 };
 
 /// How many refusals are kept.
@@ -38,6 +46,38 @@ pub enum Idle {
     Unreachable(String),
 }
 
+/// Why it is ready, or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
+pub enum Why {
+    /// Ironic was read.
+    Polled,
+    /// It is switched off.
+    Suspended,
+    /// Its expressions do not compile.
+    InvalidExpression,
+    /// Ironic cannot be read.
+    IronicUnreachable,
+}
+
+const SUSPENDED: &str = "spec.suspend is true: no hosts are created";
+
+impl Reason for Why {
+    const OF: Subject = Subject::BareMetalHostDiscovery;
+
+    fn types(self) -> &'static [&'static str] {
+        &[READY]
+    }
+
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Polled => &[],
+            Self::Suspended => &[SUSPENDED],
+            Self::InvalidExpression => &["<what is wrong with which expression>"],
+            Self::IronicUnreachable => &["<what Ironic or the network answered>"],
+        }
+    }
+}
+
 /// The status after a poll.
 #[must_use]
 pub fn polled(
@@ -59,7 +99,7 @@ pub fn polled(
     status.refusals =
         Some(refusals(status.refusals.take().unwrap_or_default(), &polled.tally.notes, now));
     let generation = discovery.metadata.generation;
-    set(&mut status, ready("True", "Polled", String::new(), generation, now));
+    set(&mut status, &Answer::yes(Why::Polled), generation, now);
     status
 }
 
@@ -72,13 +112,13 @@ pub fn idle(
 ) -> BareMetalHostDiscoveryStatus {
     let mut status = discovery.status.clone().unwrap_or_default();
     let (reason, message) = match why {
-        Idle::Suspended => ("Suspended", "spec.suspend is true: no hosts are created".to_owned()),
-        Idle::Invalid(problem) => ("InvalidExpression", problem.clone()),
-        Idle::Unreachable(trouble) => ("IronicUnreachable", trouble.clone()),
+        Idle::Suspended => (Why::Suspended, SUSPENDED),
+        Idle::Invalid(problem) => (Why::InvalidExpression, problem.as_str()),
+        Idle::Unreachable(trouble) => (Why::IronicUnreachable, trouble.as_str()),
     };
     let generation = discovery.metadata.generation;
     status.observed_generation = generation;
-    set(&mut status, ready("False", reason, cut(&message), generation, now));
+    set(&mut status, &Answer::no(reason, cut(message)), generation, now);
     status
 }
 
@@ -88,6 +128,10 @@ fn refusals(before: Vec<Refusal>, notes: &[Note], now: Timestamp) -> Vec<Refusal
         let reason = note.reason.to_string();
         before.iter().any(|it| it.node == note.node && it.reason == reason)
     };
+    debug_assert!(
+        notes.iter().all(|note| words::fit_any(note.reason.words(), &note.message)),
+        "not listed: {notes:?}"
+    );
     let new = notes.iter().filter(|note| !is_known(note)).map(|note| Refusal {
         time: Time(in_seconds(now)),
         node: note.node.clone(),
@@ -101,34 +145,13 @@ fn refusals(before: Vec<Refusal>, notes: &[Note], now: Timestamp) -> Vec<Refusal
     all
 }
 
-/// The time of a condition changes only with its status.
-fn set(status: &mut BareMetalHostDiscoveryStatus, new: Condition) {
-    let conditions = status.conditions.get_or_insert_default();
-    match conditions.iter_mut().find(|it| it.type_ == new.type_) {
-        Some(old) if old.status == new.status => {
-            let last_transition_time = old.last_transition_time.clone();
-            *old = Condition { last_transition_time, ..new };
-        }
-        Some(old) => *old = new,
-        None => conditions.push(new),
-    }
-}
-
-fn ready(
-    answer: &str,
-    reason: &str,
-    message: String,
+fn set(
+    status: &mut BareMetalHostDiscoveryStatus,
+    answer: &Answer<Why>,
     generation: Option<i64>,
     now: Timestamp,
-) -> Condition {
-    Condition {
-        type_: READY.to_owned(),
-        status: answer.to_owned(),
-        reason: reason.to_owned(),
-        message,
-        observed_generation: generation,
-        last_transition_time: Time(in_seconds(now)),
-    }
+) {
+    conditions::set(&mut status.conditions, READY, answer, generation, in_seconds(now));
 }
 
 fn cut(message: &str) -> String {
@@ -137,11 +160,6 @@ fn cut(message: &str) -> String {
         kept.push('…');
     }
     kept
-}
-
-/// As it is stored.
-fn in_seconds(now: Timestamp) -> Timestamp {
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
 fn number(count: usize) -> i32 {

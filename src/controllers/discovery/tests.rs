@@ -341,7 +341,7 @@ fn a_status_counts_what_a_kill_has_kept_from_being_counted_and_repeats_nothing()
         node: format!("n{node}"),
         host: None,
         reason: NoteReason::NoAddress,
-        message: "none".into(),
+        message: NoteReason::NoAddress.words()[0].into(),
     };
     let mut object = discovery("a").object;
     let mut poll = Polled { seen: 7, created: 2, present: 5, ..Polled::default() };

@@ -1,12 +1,13 @@
 //! The conditions of a host: what its status says, for programs that wait for something. Metal3's types and reasons.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use strum::{Display, EnumIter};
 
+pub use super::reasons::Why;
 use super::{observed, provisioner::Health};
 use crate::{
     api::baremetalhost::BareMetalHostStatus,
+    controllers::conditions,
     domain::{
         host_status::{ErrorType, OperationalStatus},
         provisioning_state::ProvisioningState as State,
@@ -30,11 +31,8 @@ pub enum Question {
     Healthy,
 }
 
-/// The answers: status and reason.
-type Answer = (&'static str, &'static str);
-
-const TRUE: &str = "True";
-const FALSE: &str = "False";
+/// The answers: yes or no, and why.
+type Answer = (bool, Why);
 
 /// Brings the conditions in line with the rest of the status. The time of one changes only with its status.
 pub fn set(
@@ -54,50 +52,39 @@ pub fn set(
     // What is not known now is not unsaid.
     answers.extend(health.map(|health| (Question::Healthy, healthy(health))));
     let message = status.error_message.clone();
-    let conditions = status.conditions.get_or_insert_default();
-    for (question, (answer, reason)) in answers {
-        let message =
-            if answer == FALSE && question == Question::Ready { message.as_str() } else { "" };
-        let type_ = question.to_string();
-        let new = Condition {
-            type_: type_.clone(),
-            status: answer.to_owned(),
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            observed_generation: generation,
-            last_transition_time: Time(now),
-        };
-        match conditions.iter_mut().find(|it| it.type_ == type_) {
-            Some(old) if old.status == new.status => {
-                let last_transition_time = old.last_transition_time.clone();
-                *old = Condition { last_transition_time, ..new };
-            }
-            Some(old) => *old = new,
-            None => conditions.push(new),
-        }
+    for (question, (is_true, reason)) in answers {
+        let is_told = !is_true && question == Question::Ready;
+        let message = if is_told { message.clone() } else { String::new() };
+        let answer = conditions::Answer { is_true, reason, message };
+        let question = question.to_string();
+        conditions::set(&mut status.conditions, &question, &answer, generation, now);
     }
 }
 
 fn manageable(state: State, status: &BareMetalHostStatus) -> Answer {
     match (state, status.error_type) {
         (_, Some(ErrorType::Registration | ErrorType::ProvisionedRegistration)) => {
-            (FALSE, "RegistrationFailed")
+            (false, Why::RegistrationFailed)
         }
-        (_, Some(ErrorType::PowerManagement)) => (FALSE, "PowerFailure"),
-        (State::None | State::Unmanaged | State::Importing, _) => (FALSE, "NotManaged"),
-        (State::Registering, _) => (FALSE, "Registering"),
-        _ => (TRUE, "Manageable"),
+        (_, Some(ErrorType::PowerManagement)) => (false, Why::PowerFailure),
+        (State::None | State::Unmanaged | State::Importing, _) => (false, Why::NotManaged),
+        (State::Registering, _) => (false, Why::Registering),
+        _ => (true, Why::Manageable),
     }
 }
 
 fn available(state: State, status: &BareMetalHostStatus) -> Answer {
     let is_well = status.operational_status == OperationalStatus::Ok;
-    if state.is_available() && is_well { (TRUE, "Available") } else { (FALSE, "NotAvailable") }
+    if state.is_available() && is_well {
+        (true, Why::Available)
+    } else {
+        (false, Why::NotAvailable)
+    }
 }
 
 fn provisioned(state: State) -> Answer {
     match state {
-        State::Provisioned | State::ExternallyProvisioned => (TRUE, "Provisioned"),
+        State::Provisioned | State::ExternallyProvisioned => (true, Why::Provisioned),
         State::None
         | State::Unmanaged
         | State::Importing
@@ -110,45 +97,45 @@ fn provisioned(state: State) -> Answer {
         | State::Provisioning
         | State::Deprovisioning
         | State::PoweringOffBeforeDelete
-        | State::Deleting => (FALSE, "NotProvisioned"),
+        | State::Deleting => (false, Why::NotProvisioned),
     }
 }
 
 fn ready(state: State, status: &BareMetalHostStatus) -> Answer {
     match (status.operational_status, provisioned(state)) {
-        (OperationalStatus::Error, _) => (FALSE, "Error"),
-        (OperationalStatus::Detached, _) => (FALSE, "Detached"),
-        (OperationalStatus::Servicing, _) => (FALSE, "Servicing"),
+        (OperationalStatus::Error, _) => (false, Why::Error),
+        (OperationalStatus::Detached, _) => (false, Why::Detached),
+        (OperationalStatus::Servicing, _) => (false, Why::Servicing),
         (_, answer) => answer,
     }
 }
 
 fn progressing(state: State, status: &BareMetalHostStatus) -> Answer {
     if status.operational_status == OperationalStatus::Detached {
-        return (FALSE, "Detached");
+        return (false, Why::Detached);
     }
     match state {
-        State::Registering | State::Importing => (TRUE, "Registering"),
-        State::Inspecting => (TRUE, "Inspecting"),
-        State::MatchProfile | State::Preparing => (TRUE, "Preparing"),
-        State::Provisioning => (TRUE, "Provisioning"),
-        State::Deprovisioning => (TRUE, "Deprovisioning"),
-        State::PoweringOffBeforeDelete => (TRUE, "PoweringOffBeforeDelete"),
-        State::Deleting => (TRUE, "Deleting"),
+        State::Registering | State::Importing => (true, Why::Registering),
+        State::Inspecting => (true, Why::Inspecting),
+        State::MatchProfile | State::Preparing => (true, Why::Preparing),
+        State::Provisioning => (true, Why::Provisioning),
+        State::Deprovisioning => (true, Why::Deprovisioning),
+        State::PoweringOffBeforeDelete => (true, Why::PoweringOffBeforeDelete),
+        State::Deleting => (true, Why::Deleting),
         State::None
         | State::Unmanaged
         | State::Ready
         | State::Available
         | State::Provisioned
-        | State::ExternallyProvisioned => (FALSE, "NotProgressing"),
+        | State::ExternallyProvisioned => (false, Why::NotProgressing),
     }
 }
 
 fn healthy(health: Health) -> Answer {
     match health {
-        Health::Ok => (TRUE, "Healthy"),
-        Health::Warning => (FALSE, "Warning"),
-        Health::Critical => (FALSE, "CriticalError"),
+        Health::Ok => (true, Why::Healthy),
+        Health::Warning => (false, Why::Warning),
+        Health::Critical => (false, Why::CriticalError),
     }
 }
 
@@ -162,6 +149,8 @@ pub fn observed_generation(status: &BareMetalHostStatus) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
     use super::*;
 
     fn at(second: i64) -> Timestamp {
@@ -178,7 +167,7 @@ mod tests {
         let mut status = BareMetalHostStatus::default();
         status.conditions = Some(vec![Condition {
             type_: "Unique".into(),
-            status: FALSE.into(),
+            status: "False".into(),
             reason: "Duplicate".into(),
             message: "of worker-0".into(),
             observed_generation: None,

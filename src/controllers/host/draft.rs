@@ -24,6 +24,7 @@ use crate::{
         hardware::HardwareDetails,
         references::SecretReference,
     },
+    controllers::events::Reason as _,
     domain::{
         host_status::{ErrorType, OperationalStatus},
         mac::Mac,
@@ -95,7 +96,9 @@ impl<'a> Draft<'a> {
     }
 
     pub fn tell(&mut self, reason: Reason, note: impl Into<String>) {
-        self.events.push(Event { reason, note: note.into() });
+        let note = note.into();
+        debug_assert!(reason.says(&note), "{reason}: not listed: {note}");
+        self.events.push(Event { reason, note });
     }
 
     /// Goes to another state: what was done is over, and what begins has its time.

@@ -17,6 +17,7 @@ pub mod observed;
 pub mod plan;
 mod power;
 pub mod provisioner;
+mod reasons;
 mod registration;
 pub mod secrets;
 pub mod slots;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    draft::{Draft, Question},
+    conditions::{Question, Why},
+    draft::Draft,
     give_back::give_back,
     host_change,
     keep::keep,
@@ -33,7 +34,7 @@ pub fn decide(seen: &Observed) -> Plan {
     if cluster_api::is_paused(metadata, seen.cluster.as_ref()) {
         return pause(draft);
     }
-    draft.answer(Question::Paused, &Answer::no("NotPaused", ""));
+    draft.answer(Question::Paused, &Answer::no(Why::NotPaused, ""));
     if seen.is_being_deleted() {
         return give_back(draft);
     }
@@ -52,7 +53,7 @@ pub fn decide(seen: &Observed) -> Plan {
         Host::Has(host) => keep(draft, host),
         Host::None(Some(Ok(choice))) => take(draft, choice),
         Host::None(Some(Err(error))) => {
-            draft.no_host("AssociateBareMetalHostFailed", error.to_string());
+            draft.no_host(Why::AssociateBareMetalHostFailed, error.to_string());
             draft.wait(Step::After(IDLE))
         }
         Host::None(None) => draft.wait(Step::After(IDLE)),
@@ -61,23 +62,25 @@ pub fn decide(seen: &Observed) -> Plan {
 }
 
 /// What has to be there before a host is looked for. Whoever brings it wakes the machine.
-fn waits_for_others(seen: &Observed) -> Option<(&'static str, &'static str)> {
+fn waits_for_others(seen: &Observed) -> Option<(Why, &'static str)> {
     match (&seen.owner, &seen.cluster, &seen.infrastructure) {
         (None, _, _) => Some((
-            "WaitingForMetal3MachineOwnerRef",
+            Why::WaitingForMetal3MachineOwnerRef,
             "no Machine has it as its infrastructureRef yet",
         )),
-        (_, None, _) => Some(("WaitingForClusterInfrastructureReady", "there is no such Cluster")),
+        (_, None, _) => {
+            Some((Why::WaitingForClusterInfrastructureReady, "there is no such Cluster"))
+        }
         (_, Some(cluster), _) if !cluster.is_infrastructure_provisioned() => Some((
-            "WaitingForClusterInfrastructureReady",
+            Why::WaitingForClusterInfrastructureReady,
             "the Cluster's infrastructure is not provisioned yet",
         )),
         (_, _, None) => Some((
-            "WaitingforMetal3Cluster",
+            Why::WaitingForMetal3Cluster,
             "the Cluster's infrastructureRef names no Metal3Cluster",
         )),
         (Some(owner), _, _) if owner.spec.bootstrap.data_secret_name.is_none() => Some((
-            "WaitingForBootstrapData",
+            Why::WaitingForBootstrapData,
             "the Machine's spec.bootstrap.dataSecretName is not there yet",
         )),
         (Some(_), Some(_), Some(_)) => None,
@@ -105,6 +108,6 @@ fn pause(mut draft: Draft<'_>) -> Plan {
     {
         return draft.act(Step::PauseHost(patch));
     }
-    draft.answer(Question::Paused, &Answer::yes("Paused"));
+    draft.answer(Question::Paused, &Answer::yes(Why::Paused));
     draft.wait(Step::Await)
 }

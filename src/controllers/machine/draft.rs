@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use strum::Display;
 
 use super::{
+    conditions::{Question, Why},
     events::{Event, Reason},
     observed::Observed,
     plan::{Plan, Step},
 };
 use crate::{
     api::metal3machine::Metal3MachineStatus,
-    controllers::conditions::{self, Answer},
+    controllers::{
+        conditions::{self, Answer},
+        events::Reason as _,
+    },
 };
 
 /// How often the words of a condition may change while its reason stays: the numbers of a shortage change with every host.
@@ -20,15 +23,6 @@ const REWORDING: Duration = Duration::from_secs(30);
 
 /// For how long a new machine says nothing of what it waits for.
 const MOMENT: Duration = Duration::from_secs(10);
-
-/// A question about a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
-pub enum Question {
-    Ready,
-    AssociateBareMetalHost,
-    Metal3DataReady,
-    Paused,
-}
 
 pub(super) struct Draft<'a> {
     pub seen: &'a Observed,
@@ -43,10 +37,12 @@ impl<'a> Draft<'a> {
     }
 
     pub fn tell(&mut self, reason: Reason, note: impl Into<String>) {
-        self.events.push(Event::new(reason, note));
+        let note = note.into();
+        debug_assert!(reason.says(&note), "{reason}: not listed: {note}");
+        self.events.push(Event { reason, note });
     }
 
-    pub fn answer(&mut self, question: Question, answer: &Answer) {
+    pub fn answer(&mut self, question: Question, answer: &Answer<Why>) {
         let now = conditions::in_seconds(self.seen.now);
         let generation = self.seen.machine.metadata.generation;
         let question = question.to_string();
@@ -58,14 +54,14 @@ impl<'a> Draft<'a> {
     }
 
     /// Something stands in the way of a host: for this reason, in these words.
-    pub fn no_host(&mut self, reason: &'static str, message: impl Into<String>) {
+    pub fn no_host(&mut self, reason: Why, message: impl Into<String>) {
         let answer = Answer::no(reason, message);
         self.answer(Question::AssociateBareMetalHost, &answer);
-        self.answer(Question::Ready, &Answer { reason: "NotReady", ..answer });
+        self.answer(Question::Ready, &Answer { reason: Why::NotReady, ..answer });
     }
 
     /// Something is not there yet that others bring. What usually comes in a moment is not worth a write.
-    pub fn wait_for_others(mut self, reason: &'static str, message: &str) -> Plan {
+    pub fn wait_for_others(mut self, reason: Why, message: &str) -> Plan {
         let metadata = &self.seen.machine.metadata;
         let created = metadata.creation_timestamp.as_ref().map_or(self.seen.now, |it| it.0);
         let age = Duration::try_from(self.seen.now.duration_since(created)).unwrap_or_default();
@@ -79,7 +75,7 @@ impl<'a> Draft<'a> {
     }
 
     pub fn not_ready(&mut self, message: impl Into<String>) {
-        self.answer(Question::Ready, &Answer::no("NotReady", message));
+        self.answer(Question::Ready, &Answer::no(Why::NotReady, message));
     }
 
     /// A step that does something: what there is to say is said when it is done.

@@ -1,6 +1,8 @@
 //! What people are told about a machine. Told after it was stored, so that it is true.
 
-use strum::{Display, EnumIter};
+use strum::{Display, EnumIter, IntoStaticStr};
+
+use crate::controllers::{events, said::Voice};
 
 /// Something to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +22,7 @@ impl Event {
 }
 
 /// Why something is told: the reason of the event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter, IntoStaticStr)]
 pub enum Reason {
     /// A host was taken.
     HostClaimed,
@@ -36,13 +38,29 @@ pub enum Reason {
     NodeNotIdentified,
 }
 
-impl Reason {
-    /// Whether somebody should look at it.
-    #[must_use]
-    pub fn is_warning(self) -> bool {
+impl events::Reason for Reason {
+    const OF: Voice = Voice::Machines;
+
+    fn is_warning(self) -> bool {
         match self {
             Self::ReuseGivenUp | Self::NodeNotIdentified => true,
             Self::HostClaimed | Self::HostReused | Self::HostReleased | Self::HostReserved => false,
+        }
+    }
+
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::HostClaimed => &["took host <host>"],
+            Self::HostReused => &["took host again, which was reserved for its pool: <host>"],
+            Self::ReuseGivenUp => &[
+                "host <host> is reserved for this machine's pool and did not become available in time: another is taken",
+            ],
+            Self::HostReleased => &["host <host> is deprovisioned"],
+            Self::HostReserved => &["host <host> is deprovisioned and kept for <pool>"],
+            Self::NodeNotIdentified => &[
+                "Node <node> has the providerID <its>, not <expected>",
+                "Nodes <nodes> all claim to run on host <host>",
+            ],
         }
     }
 }

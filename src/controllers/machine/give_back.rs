@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use super::{
+    conditions::{Question, Why},
     decide::IDLE,
-    draft::{Draft, Question},
+    draft::Draft,
     events::Reason,
     host_change,
     observed::{Host, Observed},
@@ -44,8 +45,8 @@ pub(super) fn give_back(mut draft: Draft<'_>) -> Plan {
         message => format!(": {message}"),
     };
     let why = format!("host {name} is {}{trouble}", status.provisioning.state);
-    draft.answer(Question::AssociateBareMetalHost, &Answer::no("Deleting", why.clone()));
-    draft.answer(Question::Ready, &Answer::no("Deleting", why));
+    draft.answer(Question::AssociateBareMetalHost, &Answer::no(Why::Deleting, why.clone()));
+    draft.answer(Question::Ready, &Answer::no(Why::Deleting, why));
     draft.wait(Step::After(IDLE))
 }
 

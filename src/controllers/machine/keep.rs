@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::{
     addresses,
+    conditions::{Question, Why},
     data::{self, Data, Secrets},
     decide::IDLE,
-    draft::{Draft, Question},
+    draft::Draft,
     events::Reason,
     host_change,
     node::{self, Found},
@@ -28,7 +29,7 @@ use crate::{
 /// How soon a Node is looked for again, unless the workload cluster tells of it before.
 const NODE: Duration = Duration::from_secs(30);
 /// How a host was taken that was reserved.
-const VIA_REUSE: &str = "AssociateBareMetalHostViaNodeReuseSuccess";
+const VIA_REUSE: Why = Why::AssociateBareMetalHostViaNodeReuseSuccess;
 
 pub(super) fn keep(mut draft: Draft<'_>, host: &BareMetalHost) -> Plan {
     let seen = draft.seen;
@@ -48,7 +49,7 @@ pub(super) fn keep(mut draft: Draft<'_>, host: &BareMetalHost) -> Plan {
         Data::Known(secrets) => secrets,
         Data::Awaited(why) if !host_change::is_told(host) => {
             associate(&mut draft, host);
-            let answer = Answer::no("WaitingForMetal3Data", why);
+            let answer = Answer::no(Why::WaitingForMetal3Data, why);
             draft.answer(Question::Metal3DataReady, &answer);
             draft.not_ready(answer.message);
             return draft.wait(Step::After(IDLE));
@@ -68,7 +69,7 @@ pub(super) fn keep(mut draft: Draft<'_>, host: &BareMetalHost) -> Plan {
     draft.status.meta_data = secrets.meta_data.or(draft.status.meta_data.take());
     draft.status.network_data = secrets.network_data.or(draft.status.network_data.take());
     if draft.status.meta_data.is_some() || draft.status.network_data.is_some() {
-        draft.answer(Question::Metal3DataReady, &Answer::yes("SecretsSetExternally"));
+        draft.answer(Question::Metal3DataReady, &Answer::yes(Why::SecretsSetExternally));
     } else {
         draft.unask(Question::Metal3DataReady);
     }
@@ -80,10 +81,11 @@ fn associate(draft: &mut Draft<'_>, host: &BareMetalHost) {
     let stored = draft.seen.machine.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let how = stored.into_iter().find(|it| it.type_ == "AssociateBareMetalHost");
     // How it was taken is said by whoever took it; a machine that was moved here has forgotten.
+    let via_reuse: &str = VIA_REUSE.into();
     let reason = match how {
-        Some(it) if it.reason == VIA_REUSE => VIA_REUSE,
+        Some(it) if it.reason == via_reuse => VIA_REUSE,
         Some(_) | None if draft.seen.is_reused => VIA_REUSE,
-        Some(_) | None => "AssociateBareMetalHostSuccess",
+        Some(_) | None => Why::AssociateBareMetalHostSuccess,
     };
     draft.answer(Question::AssociateBareMetalHost, &Answer::yes(reason));
     let labels = host.metadata.labels.as_ref();
@@ -122,7 +124,7 @@ fn run(mut draft: Draft<'_>, host: &BareMetalHost, id: &HostId) -> Plan {
     }
     draft.status.addresses = addresses::of(host);
     draft.status.initialization = Some(Initialization { provisioned: Some(true) });
-    draft.answer(Question::Ready, &Answer::yes("Ready"));
+    draft.answer(Question::Ready, &Answer::yes(Why::Ready));
     match &seen.node {
         Found::Unnamed(node) if !seen.has_cloud_provider() => {
             // First it is told that the machine is there: Cluster API looks for the Node after that.
@@ -151,7 +153,7 @@ fn run(mut draft: Draft<'_>, host: &BareMetalHost, id: &HostId) -> Plan {
 
 /// The Node cannot be told from others. Told once: the condition stays.
 fn trouble(mut draft: Draft<'_>, why: String) -> Plan {
-    let answer = Answer { is_true: true, reason: "Ready", message: why.clone() };
+    let answer = Answer { is_true: true, reason: Why::Ready, message: why.clone() };
     draft.answer(Question::Ready, &answer);
     let stored = draft.seen.machine.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let is_told = stored.into_iter().any(|it| it.message == why);

@@ -5,6 +5,7 @@
 //! template has then (proposal 2), and kept for its pool if that reuses nodes (proposal 1).
 
 mod addresses;
+mod conditions;
 pub mod data;
 mod decide;
 mod draft;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod pool;
 mod take;
 
+pub use conditions::Why;
 pub use decide::decide;
 
 #[cfg(test)]

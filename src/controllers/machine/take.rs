@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
+    conditions::Why,
     data::{self, Data},
     decide::IDLE,
     draft::Draft,
@@ -21,7 +22,7 @@ const REFUSED: Duration = Duration::from_mins(1);
 pub(super) fn take(mut draft: Draft<'_>, choice: &Choice) -> Plan {
     if let Some(why) = &draft.seen.refusal {
         // Whoever has to change something is not heard of here.
-        draft.no_host("AssociateBareMetalHostFailed", why.clone());
+        draft.no_host(Why::AssociateBareMetalHostFailed, why.clone());
         return draft.wait(Step::After(REFUSED));
     }
     match choice {
@@ -53,12 +54,12 @@ pub(super) fn take(mut draft: Draft<'_>, choice: &Choice) -> Plan {
                 "waits until {until} for a host that is reserved for its pool to become available: {}",
                 hosts.join(", ")
             );
-            draft.no_host("AssociateBareMetalHostFailed", why);
+            draft.no_host(Why::AssociateBareMetalHostFailed, why);
             let left = Duration::try_from(until.duration_since(draft.seen.now)).unwrap_or_default();
             draft.wait(Step::Queue(left.clamp(Duration::from_secs(1), IDLE)))
         }
         Choice::Nothing(shortage) => {
-            draft.no_host("AssociateBareMetalHostFailed", format!("no host fits: {shortage}"));
+            draft.no_host(Why::AssociateBareMetalHostFailed, format!("no host fits: {shortage}"));
             draft.wait(Step::Queue(IDLE))
         }
     }
@@ -82,6 +83,6 @@ pub(super) fn miss(mut draft: Draft<'_>, name: &str) -> Plan {
             format!("host {name} has another consumerRef")
         }
     };
-    draft.no_host("MissingBMH", format!("{why}: delete the Machine to have it replaced"));
+    draft.no_host(Why::MissingBmh, format!("{why}: delete the Machine to have it replaced"));
     draft.wait(Step::After(IDLE))
 }

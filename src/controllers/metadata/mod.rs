@@ -22,5 +22,6 @@ mod secrets;
 mod tests;
 mod view;
 
+pub use conditions::Why;
 pub use decide::decide;
 pub use rendered::digest;

@@ -16,6 +16,7 @@
 use jiff::Timestamp;
 
 use super::{
+    conditions::Why,
     draft::{Draft, Failure, Parties},
     ending,
     events::Reason,
@@ -25,9 +26,6 @@ use super::{
     plan::{Action, Plan, Then},
 };
 use crate::domain::remediation::{Phase, Strategy};
-
-/// Why one that has not begun waits: enough others are at work.
-pub const DELAYED: &str = "Delayed";
 
 /// Decides what is to be done next about a remediation.
 #[must_use]
@@ -69,20 +67,20 @@ fn parties<'a>(draft: &mut Draft<'a>) -> Result<(Strategy, Parties<'a>), Then> {
     let seen = draft.seen;
     let name = &seen.remediation.name;
     let failure = match (&seen.remediation.strategy, &seen.machine, &seen.host) {
-        (Err(problems), _, _) => Failure::new("InvalidStrategy", problems.clone()),
+        (Err(problems), _, _) => Failure::new(Why::InvalidStrategy, problems.clone()),
         (_, None, _) => Failure::cancelled(
-            "NoMachine",
+            Why::NoMachine,
             format!(
                 "There is no Machine {name}, or not the one that this was made for: a Metal3Remediation has the name of a Machine in its namespace"
             ),
         ),
         (_, Some(machine), _) if machine.is_being_deleted => Failure::cancelled(
-            "MachineDeleted",
+            Why::MachineDeleted,
             format!("Machine {name} is being deleted: its host is left as it is"),
         ),
-        (_, _, Err(why)) => Failure::new("NoHost", no_host(*why, name)),
+        (_, _, Err(why)) => Failure::new(Why::NoHost, no_host(*why, name)),
         (_, _, Ok(host)) if !host.is_ours || host.is_being_deleted => Failure::cancelled(
-            "HostReleased",
+            Why::HostReleased,
             format!(
                 "BareMetalHost {} is not used by Machine {name} any more, or is being deleted",
                 host.name
@@ -123,17 +121,17 @@ pub(super) fn power(draft: &mut Draft<'_>, who: Parties<'_>) -> Result<(), Then>
     let name = &who.host.name;
     let failure = match who.host.power {
         Power::NoBmc => Failure::new(
-            "NoPowerControl",
+            Why::NoPowerControl,
             format!(
                 "BareMetalHost {name} has no BMC, so that nobody can switch it off: add spec.bmc"
             ),
         ),
         Power::NeverOff => Failure::new(
-            "NoPowerControl",
+            Why::NoPowerControl,
             format!("BareMetalHost {name} must never be off: it has disablePowerOff: true"),
         ),
         Power::Controlled if !who.host.is_online => Failure::new(
-            "HostSwitchedOff",
+            Why::HostSwitchedOff,
             format!("Somebody wants BareMetalHost {name} to be off: it has online: false"),
         ),
         Power::Controlled => return Ok(()),
@@ -152,19 +150,19 @@ fn certainly_unhealthy(
         Health::Unhealthy => match settles(draft.seen) {
             // Not for longer than a Node may take that is really lost.
             Some(until) if until < later(created, strategy.timeout()) => {
-                draft.show(false, "NodeReady", "The Node became ready a moment ago: MachineHealthCheck is to say whether it is healthy");
+                draft.show(false, Why::NodeReady, "The Node became ready a moment ago: MachineHealthCheck is to say whether it is healthy");
                 return Err(draft.until(until));
             }
             Some(_) | None => return Ok(()),
         },
         Health::Healthy => (
             SETTLING,
-            "MachineHealthy",
+            Why::MachineHealthy,
             "The Machine is healthy, so that its host is not switched off; to have it done nevertheless, run `ironward remediate MACHINE --reason …`",
         ),
         Health::Unknown => (
             strategy.timeout(),
-            "HealthUnknown",
+            Why::HealthUnknown,
             "No MachineHealthCheck says whether the Machine is healthy, and its cluster cannot be reached, so that its host is not switched off; to have it done nevertheless, run `ironward remediate MACHINE --reason …`",
         ),
     };
@@ -189,7 +187,7 @@ fn room(draft: &mut Draft<'_>, who: Parties<'_>) -> Result<(), Then> {
     } else {
         return Ok(());
     };
-    if draft.show(false, DELAYED, message.clone()) {
+    if draft.show(false, Why::Delayed, message.clone()) {
         draft.tell(Reason::RemediationDelayed, message);
     }
     Err(Then::Await)
@@ -209,7 +207,7 @@ pub(super) fn start(
         strategy.retry_limit(),
         who.host.name
     );
-    draft.show(true, "SwitchingOff", message.clone());
+    draft.show(true, Why::SwitchingOff, message.clone());
     draft.tell(Reason::RemediationStarted, message);
     Then::Again
 }
@@ -229,7 +227,7 @@ pub(super) fn held(hold: &Hold, host: &str) -> Failure {
             if state.is_empty() { "not registered" } else { state }
         ),
     };
-    Failure::new("HostHeld", message)
+    Failure::new(Why::HostHeld, message)
 }
 
 pub(super) fn later(then: Timestamp, by: jiff::SignedDuration) -> Timestamp {

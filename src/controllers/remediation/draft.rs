@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{
+    conditions::{REMEDIATING, Why},
     events::{Event, Reason},
     observed::{Host, Machine, Observed},
     plan::{Action, Plan, Then},
@@ -17,13 +18,12 @@ use crate::{
     },
     controllers::{
         conditions::{self, Answer, in_seconds},
+        events::Reason as _,
         history::Entry,
     },
     domain::remediation::Phase,
 };
 
-/// The condition of a Metal3Remediation.
-pub const REMEDIATING: &str = "Remediating";
 /// What MachineHealthCheck calls its verdict.
 pub const HEALTH_CHECK_SUCCEEDED: &str = "HealthCheckSucceeded";
 
@@ -56,18 +56,16 @@ impl<'a> Draft<'a> {
     }
 
     pub fn tell(&mut self, reason: Reason, note: impl Into<String>) {
-        self.events.push(Event { reason, note: note.into() });
+        let note = note.into();
+        debug_assert!(reason.says(&note), "{reason}: not listed: {note}");
+        self.events.push(Event { reason, note });
     }
 
     /// Shows what is done (`true`), or why nothing is. Tells whether that is news.
-    pub fn show(
-        &mut self,
-        is_true: bool,
-        reason: &'static str,
-        message: impl Into<String>,
-    ) -> bool {
+    pub fn show(&mut self, is_true: bool, reason: Why, message: impl Into<String>) -> bool {
         let before = self.status.conditions.iter().flatten().find(|it| it.type_ == REMEDIATING);
-        let is_news = before.is_none_or(|it| it.reason != reason);
+        let word: &str = reason.into();
+        let is_news = before.is_none_or(|it| it.reason != word);
         let answer = Answer { is_true, reason, message: message.into() };
         let now = self.now();
         conditions::set(&mut self.status.conditions, REMEDIATING, &answer, None, now);
@@ -151,18 +149,18 @@ impl<'a> Draft<'a> {
 /// Why nothing can be done.
 #[derive(Debug)]
 pub(super) struct Failure {
-    pub reason: &'static str,
+    pub reason: Why,
     pub message: String,
     /// Whether that is no failure: there is no need any more.
     pub is_cancelled: bool,
 }
 
 impl Failure {
-    pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(reason: Why, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), is_cancelled: false }
     }
 
-    pub fn cancelled(reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn cancelled(reason: Why, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), is_cancelled: true }
     }
 }

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
+    conditions::Why,
     decide::later,
     draft::{Draft, Parties},
     events::Reason,
@@ -82,7 +83,7 @@ pub(super) fn clean_up(draft: &mut Draft<'_>) -> Result<Then, Then> {
     if let Some(what) = left_to_restore(draft) {
         let deadline = later(deleted, remediation.timeout());
         if seen.now < deadline {
-            draft.show(false, "Restoring", what);
+            draft.show(false, Why::Restoring, what);
             return Ok(draft.until(deadline));
         }
         draft.tell(Reason::NodeNotRestored, what);

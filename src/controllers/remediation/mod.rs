@@ -4,6 +4,7 @@
 //! [`decide`] says what is to be done, from what is [`observed`]: a [`plan`] of writes and at most one action. `adapters::remediation`
 //! carries it out and asks again. [`storm`] says how many may be remediated at one time.
 
+mod conditions;
 mod decide;
 mod draft;
 mod ending;
@@ -15,6 +16,7 @@ pub mod plan;
 pub mod read;
 pub mod storm;
 
-pub use decide::{DELAYED, decide};
-pub use draft::{HEALTH_CHECK_SUCCEEDED, REMEDIATING};
+pub use conditions::{Asking, REMEDIATING, Why};
+pub use decide::decide;
+pub use draft::HEALTH_CHECK_SUCCEEDED;
 pub use phases::UNREACHABLE;

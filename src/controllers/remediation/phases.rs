@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::{
+    conditions::Why,
     decide::{held, later, power, start},
     draft::{Draft, Failure, Parties},
     events::Reason,
@@ -30,7 +31,7 @@ pub(super) fn running(
         fence(draft, strategy, who)?;
         draft.enter(Phase::Waiting);
         let message = waiting_words(strategy, who);
-        draft.show(true, "WaitingForNode", message.clone());
+        draft.show(true, Why::WaitingForNode, message.clone());
         draft.tell(Reason::HostPoweredOff, message);
         return Ok(Then::Again);
     }
@@ -38,7 +39,11 @@ pub(super) fn running(
     let state = health(draft.seen, who.machine);
     if state == Health::Healthy {
         draft.enter(Phase::Waiting);
-        draft.show(true, "WaitingForNode", "The Machine is healthy: its host is not switched off");
+        draft.show(
+            true,
+            Why::WaitingForNode,
+            "The Machine is healthy: its host is not switched off",
+        );
         return Ok(Then::Again);
     }
     let deadline = draft.deadline(strategy.timeout());
@@ -65,7 +70,7 @@ pub(super) fn running(
             "BareMetalHost {} could not be asked to go off in time, or somebody takes the annotation away that asks for it",
             who.host.name
         );
-        return Err(draft.fail(Failure::new("NotBegun", message)));
+        return Err(draft.fail(Failure::new(Why::NotBegun, message)));
     }
     if let Some(until) = settles(draft.seen).filter(|until| *until < deadline) {
         return Ok(draft.until(until));
@@ -96,7 +101,7 @@ fn fence(draft: &mut Draft<'_>, strategy: &Strategy, who: Parties<'_>) -> Result
             let until = draft.deadline(strategy.timeout().min(UNREACHABLE));
             let message = format!("The cluster of Node {name} cannot be reached: {why}");
             if draft.seen.now < until {
-                draft.show(true, "Fencing", message);
+                draft.show(true, Why::Fencing, message);
                 return Err(draft.until(until));
             }
             let note = format!("{message}. Its workload moves when that cluster notices by itself");
@@ -108,7 +113,7 @@ fn fence(draft: &mut Draft<'_>, strategy: &Strategy, who: Parties<'_>) -> Result
             if draft.seen.remediation.backup.is_none() {
                 return Err(Action::BackUp(node.kept.clone()).into());
             }
-            draft.show(true, "Fencing", format!("Node {name} is deleted"));
+            draft.show(true, Why::Fencing, format!("Node {name} is deleted"));
             return Err(Action::DeleteNode(node.uid.clone()).into());
         }
         Workload::Reachable { node: Some(node), knows_out_of_service: true } => node,
@@ -126,7 +131,7 @@ fn fence(draft: &mut Draft<'_>, strategy: &Strategy, who: Parties<'_>) -> Result
         node.pods_left, node.volumes_left
     );
     if draft.seen.now < deadline {
-        draft.show(true, "Fencing", left);
+        draft.show(true, Why::Fencing, left);
         return Err(draft.until(deadline));
     }
     draft.tell(Reason::NodeNotFenced, format!("{left}, and it was waited long enough for them"));
@@ -150,7 +155,7 @@ pub(super) fn waiting(
     let state = health(draft.seen, who.machine);
     if state == Health::Healthy {
         draft.record(who.host, Some(Outcome::Recovered), None);
-        if draft.show(false, "Recovered", "The Machine is healthy") {
+        if draft.show(false, Why::Recovered, "The Machine is healthy") {
             draft.tell(Reason::RemediationSucceeded, "The Machine is healthy");
         }
         return Ok(Action::Delete.into());
@@ -191,7 +196,7 @@ fn obstacle(who: Parties<'_>, state: Health) -> Option<Failure> {
     match (&who.host.hold, state) {
         (Some(hold), _) => Some(held(hold, &who.host.name)),
         (None, Health::Unknown) => Some(Failure::new(
-            "HealthUnknown",
+            Why::HealthUnknown,
             "No MachineHealthCheck says whether the Machine is healthy, and its cluster cannot be reached, so that its host is not switched off",
         )),
         (None, Health::Unhealthy | Health::Healthy) => None,
@@ -235,7 +240,7 @@ fn next(draft: &mut Draft<'_>, strategy: &Strategy, who: Parties<'_>, why: Strin
     );
     draft.record(who.host, Some(Outcome::Replaced), Some(why));
     draft.enter(Phase::DeletingMachine);
-    draft.show(false, "MachineGivenUp", message.clone());
+    draft.show(false, Why::MachineGivenUp, message.clone());
     draft.tell(Reason::MachineGivenUp, message);
     Then::Again
 }

@@ -2,5 +2,7 @@
 //! it needs, or the host was given up: then it is anybody's again.
 
 mod decide;
+mod events;
 
 pub use decide::{Observed, Owner, Plan, Why, decide};
+pub use events::Reason;

@@ -14,6 +14,7 @@ use super::{
     json::Json,
     request::{Operation, Request, Versioned},
     selector::Selector,
+    spoken::Spoken,
     verdict::{Cause, Denial, Reason},
 };
 pub use occupied::{Occupant, Occupied, holder};
@@ -229,10 +230,10 @@ impl UniquePolicy {
             }
         }
         let what = format!("{key} is already used by {held}");
-        match self.message.as_str() {
+        Spoken::AlreadyUsed.said(match self.message.as_str() {
             "" => format!("{what}: only one object may have it; change it here or there"),
             message => format!("{message}: {what}"),
-        }
+        })
     }
 
     fn texts(&self, expression: &Expression, object: Json<'_>) -> Result<BTreeSet<String>, String> {
