@@ -80,15 +80,18 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
         .with_context(|| format!("could not listen on {address} (--probe-address)"))
 }
 
+/// What Prometheus is told of it, and in which words.
+pub const READY: [&str; 2] =
+    ["ironward_ready", "1 while this replica has all it needs, as /readyz says"];
+
 /// The same for Prometheus, which does not ask `/readyz`.
 #[derive(Debug)]
 struct Ready(watch::Receiver<Readiness>);
 
 impl Collector for Ready {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-        let help = "1 while this replica has all it needs, as /readyz says";
-        let kind = MetricType::Gauge;
-        let encoder = encoder.encode_descriptor("ironward_ready", help, None, kind)?;
+        let [name, help] = READY;
+        let encoder = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::from(self.0.borrow().is_ready())).encode(encoder)
     }
 }

@@ -44,6 +44,9 @@ struct Standing {
     operational_status: String,
 }
 
+/// What Prometheus is told of the fleet, and in which words.
+pub const COUNT: [&str; 2] = ["ironward_host_count", "Hosts, by state and operational status"];
+
 /// The hosts as they stand when somebody asks: there is nothing to keep in step. Empty in replicas that do not keep hosts.
 #[derive(Clone, Default)]
 pub(super) struct Fleet(Arc<Mutex<Option<Store<Followed>>>>);
@@ -85,7 +88,7 @@ impl Collector for Fleet {
             let (state, operational_status) = followed::standing(&host);
             *standings.entry(Standing { state, operational_status }).or_default() += 1;
         }
-        let (name, help) = ("ironward_host_count", "Hosts, by state and operational status");
+        let [name, help] = COUNT;
         let kind = MetricType::Gauge;
         let mut encoder = encoder.encode_descriptor(name, help, None, kind)?;
         for (standing, count) in &standings {

@@ -24,7 +24,7 @@ use kube::{
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
-pub use self::metrics::Metrics;
+pub use self::metrics::{COUNT, Metrics};
 use self::{
     followed::{Followed, place, resource, whatever_wakes},
     ledger::Ledger,
