@@ -134,8 +134,11 @@ fn metrics() -> String {
             writeln!(text, "| `{prefix}_{name}` | {help} |").unwrap();
         }
     }
-    let (name, help) = adapters::hosts::COUNT;
-    writeln!(text, "| `{name}` | {help}. |\n").unwrap();
+    // What is looked up when it is asked for is not in what the registry shows.
+    for [name, help] in [adapters::hosts::COUNT, adapters::probes::READY] {
+        writeln!(text, "| `{name}` | {help}. |").unwrap();
+    }
+    text.push('\n');
     text
 }
 

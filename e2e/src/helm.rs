@@ -38,6 +38,12 @@ impl Helm {
         Ok(Self { program: PROGRAM.path()?, kubeconfig, home })
     }
 
+    /// Helm where no cluster is asked, with what it writes in a folder.
+    pub fn without_cluster(home: &Path) -> Result<Self> {
+        let (kubeconfig, home) = (home.join("none"), home.to_owned());
+        Ok(Self { program: PROGRAM.path()?, kubeconfig, home })
+    }
+
     /// The folder that the program is in.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -48,6 +48,10 @@ impl Passes {
             ),
             seconds.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for outcome in [Pass::Made, Pass::Outrun, Pass::Failed] {
+            drop(seconds.get_or_create(&Ended { outcome }));
+        }
         Self(seconds)
     }
 

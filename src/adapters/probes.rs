@@ -11,7 +11,12 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use prometheus_client::{encoding::text::encode, registry::Registry};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric, text::encode},
+    metrics::{MetricType, gauge::ConstGauge},
+    registry::Registry,
+};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
@@ -75,13 +80,30 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
         .with_context(|| format!("could not listen on {address} (--probe-address)"))
 }
 
+/// What Prometheus is told of it, and in which words.
+pub const READY: [&str; 2] =
+    ["ironward_ready", "1 while this replica has all it needs, as /readyz says"];
+
+/// The same for Prometheus, which does not ask `/readyz`.
+#[derive(Debug)]
+struct Ready(watch::Receiver<Readiness>);
+
+impl Collector for Ready {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        let [name, help] = READY;
+        let encoder = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::from(self.0.borrow().is_ready())).encode(encoder)
+    }
+}
+
 /// Answers until told to stop.
 pub async fn serve(
     listener: TcpListener,
     readiness: watch::Receiver<Readiness>,
-    metrics: Registry,
+    mut metrics: Registry,
     stop: CancellationToken,
 ) {
+    metrics.register_collector(Box::new(Ready(readiness.clone())));
     let served = axum::serve(listener, router(readiness, metrics))
         .with_graceful_shutdown(stop.cancelled_owned())
         .await;

@@ -14,7 +14,6 @@ pub mod judge;
 pub mod kinds;
 pub mod literals;
 pub mod minimise;
-pub mod oracle;
 pub mod random;
 pub mod run;
 pub mod text;

@@ -9,10 +9,9 @@ use super::{
     judge::{Judge, Reply},
     kinds::Table,
     minimise::minimise,
-    oracle,
     random::Random,
 };
-use crate::process_group::ProcessGroup;
+use crate::{oracle, process_group::ProcessGroup};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde_json::Value as Json;
@@ -93,7 +92,11 @@ fn with_court<T>(data: &Path, work: impl FnOnce(&mut Court<'_>) -> Result<T>) ->
         [program.into()].into_iter().chain(words).chain([bindings.clone().into()]).collect()
     };
     let mut court = Court {
-        theirs: Judge::new("oracle", words(oracle::path()?, &["oracle", "-bindings"]), &group),
+        theirs: Judge::new(
+            "oracle",
+            words(oracle::provide("cel-oracle")?, &["oracle", "-bindings"]),
+            &group,
+        ),
         ours: Judge::new("engine", words(std::env::current_exe()?, &["--answer"]), &group),
         bindings: read_bindings(&bindings)?,
     };

@@ -9,6 +9,5 @@ pub mod generate;
 pub mod minimise;
 pub mod mutate;
 pub mod node;
-pub mod oracle;
 pub mod run;
 pub mod words;

@@ -1,11 +1,12 @@
 //! A run: questions until the time is up, differences made small and kept.
 
-use super::{engine::Engine, generate::Grammar, minimise::minimise, node, oracle};
+use super::{engine::Engine, generate::Grammar, minimise::minimise, node};
 use crate::{
     cel_fuzz::{
         judge::{Judge, Reply},
         random::Random,
     },
+    oracle,
     process_group::ProcessGroup,
 };
 use anyhow::{Result, anyhow};
@@ -76,8 +77,12 @@ fn go(settings: &Settings) -> Result<Score> {
     let node_file = settings.data.join("node.json");
     let engine = Engine::new(node::read(&node_file)?);
     let group = ProcessGroup::new("template-fuzz")?;
-    let command =
-        vec![oracle::path()?.into(), "oracle".into(), "-node".into(), node_file.into_os_string()];
+    let command = vec![
+        oracle::provide("template-oracle")?.into(),
+        "oracle".into(),
+        "-node".into(),
+        node_file.into_os_string(),
+    ];
     let mut go = Judge::new("oracle", command, &group);
     let mut score = Score::default();
     let start = Instant::now();

@@ -30,18 +30,27 @@ fn no_more_hosts_are_busy_than_may_be() {
         .unwrap();
     };
     look(&stage, 1);
+    until_counted(
+        &stage,
+        &["metal3_delayed__provisioning_total{namespace=\"default\",host=\"worker-"],
+    );
     stage.kill().unwrap();
     stage.start();
     look(&stage, HOSTS.into());
     assert!(was_delayed, "nobody had to wait");
-    // What is counted of it has Metal3's names.
-    let counted = [
-        "ironward_host_count{state=\"available\",operational_status=\"OK\"} 6",
-        "metal3_provisioning_state_change_total{prev_state=\"preparing\",new_state=\"available\"}",
-        "metal3_operation_inspect_duration_seconds_count{namespace=\"default\"}",
-        "metal3_delayed__provisioning_total{namespace=\"default\",host=\"worker-",
-        "metal3_reconcile_total{namespace=\"default\"}",
-    ];
+    until_counted(
+        &stage,
+        &[
+            "ironward_host_count{state=\"available\",operational_status=\"OK\"} 6",
+            "metal3_provisioning_state_change_total{prev_state=\"preparing\",new_state=\"available\"}",
+            "metal3_operation_inspect_duration_seconds_count{namespace=\"default\"}",
+            "metal3_reconcile_total{namespace=\"default\"}",
+        ],
+    );
+}
+
+/// Waits until it is in what Prometheus would be told, under Metal3's names.
+fn until_counted(stage: &Stage, counted: &[&str]) {
     eventually(Duration::from_mins(1), "it is counted", || {
         let metrics = stage.metrics();
         let missing: Vec<_> = counted.iter().filter(|it| !metrics.contains(**it)).collect();

@@ -4,6 +4,7 @@ use crate::stage::{beside_metal3, in_company};
 use ironward_e2e::{
     cert_manager,
     helm::{CHART, Helm},
+    prometheus_operator,
 };
 
 const PROFILES: [&str; 2] = ["companion", "standalone"];
@@ -14,8 +15,10 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
     let _company = in_company();
     let plane = beside_metal3();
     cert_manager::install_kinds(&plane).unwrap();
+    prometheus_operator::install_kinds(&plane).unwrap();
     let helm = Helm::new(&plane).unwrap();
     helm.expect(&["lint", "--strict", CHART]).unwrap();
+    helm.expect(&["lint", "--strict", CHART, "--set", &monitoring(true)]).unwrap();
     let kubectl = plane.kubectl();
     kubectl.expect(&["create", "namespace", "ironward-system"]).unwrap();
     // Pods are not let in before it is there, not even on a dry run: that of `helm test` is one.
@@ -26,7 +29,7 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
     kubectl.expect(&["label", "namespace", "ironward-system", label]).unwrap();
 
     for profile in PROFILES {
-        for mode in MODES {
+        for (mode, is_watched) in MODES.into_iter().flat_map(|mode| [(mode, false), (mode, true)]) {
             let is_alone = profile == "standalone";
             let kept = format!(
                 "hosts.enabled={is_alone},machines.enabled={is_alone},discovery.enabled=true,autoscale.enabled=true,page.enabled=true"
@@ -48,6 +51,8 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
                     "certificate.secret.name=mine",
                     "--set",
                     "policies.useAuthorizer=true",
+                    "--set",
+                    &monitoring(is_watched),
                     "--set",
                     &kept,
                     "--set",
@@ -76,8 +81,22 @@ fn every_profile_and_mode_is_what_the_api_server_takes() {
                 "{}",
                 answer.out
             );
+            for object in [
+                "servicemonitor.monitoring",
+                "prometheusrule.monitoring",
+                "configmap/ironward-dashboard",
+            ] {
+                assert_eq!(answer.out.contains(object), is_watched, "{object}: {}", answer.out);
+            }
         }
     }
+}
+
+/// All that is for Prometheus and Grafana.
+fn monitoring(is_on: bool) -> String {
+    ["serviceMonitor", "prometheusRule", "grafanaDashboard"]
+        .map(|part| format!("{part}.enabled={is_on}"))
+        .join(",")
 }
 
 #[test]
@@ -90,6 +109,8 @@ fn values_that_are_none_are_refused() {
         ("profile=alone", "profile"),
         ("certificate.mode=secret", "/certificate/secret/name"),
         ("policies.files.own=text", "own"),
+        ("prometheusRule.guideURL=docs.example", "/prometheusRule/guideURL"),
+        ("grafanaDashboard.labels.grafana_dashboard=1", "/grafanaDashboard/labels"),
         ("machines.enabled=true", "in profile companion CAPM3 keeps the machines"),
     ] {
         let answer = helm.run(&["template", "ironward", CHART, "--set", values]).unwrap();

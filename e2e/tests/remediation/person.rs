@@ -5,7 +5,7 @@ use crate::{
     scene::Scene,
 };
 use ironward_e2e::{
-    documentation, ironward,
+    documentation,
     machines::{INFRASTRUCTURE, Keeper},
     tour,
 };

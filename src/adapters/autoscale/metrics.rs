@@ -33,6 +33,10 @@ impl Metrics {
             "How often the replicas of a pool were changed because hosts came or went",
             metrics.scalings.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for direction in [Direction::Up, Direction::Down] {
+            drop(metrics.scalings.get_or_create(&Scaled { direction }));
+        }
         metrics
     }
 

@@ -37,6 +37,10 @@ impl Metrics {
             "BareMetalHosts that discovery has created, or tried to, by what came of it",
             metrics.hosts.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for outcome in [Fate::Created, Fate::Denied] {
+            drop(metrics.hosts.get_or_create(&Tried { outcome }));
+        }
         registry.register(
             "reports",
             "Reports of machines that were asked for in Ironic: one for each new node",

@@ -22,9 +22,6 @@ use crate::{
     controllers::host::provisioner::{Error, Operation, Outcome},
 };
 
-/// What is counted when it is asked for, and what it says.
-pub const COUNT: (&str, &str) = ("ironward_host_count", "Hosts, by state and operational status");
-
 /// How far an operation was when it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
 enum Progress {
@@ -47,13 +44,32 @@ struct Standing {
     operational_status: String,
 }
 
+/// What Prometheus is told of the fleet, and in which words.
+pub const COUNT: [&str; 2] = ["ironward_host_count", "Hosts, by state and operational status"];
+
 /// The hosts as they stand when somebody asks: there is nothing to keep in step. Empty in replicas that do not keep hosts.
 #[derive(Clone, Default)]
 pub(super) struct Fleet(Arc<Mutex<Option<Store<Followed>>>>);
 
 impl Fleet {
-    pub fn is(&self, hosts: Store<Followed>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(hosts);
+    /// These, until what is returned is dropped: who keeps hosts no longer knows nothing of them.
+    #[must_use]
+    pub fn is(&self, hosts: Store<Followed>) -> Told {
+        self.set(Some(hosts));
+        Told(self.clone())
+    }
+
+    fn set(&self, hosts: Option<Store<Followed>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = hosts;
+    }
+}
+
+/// While it is there, the fleet is told.
+pub(super) struct Told(Fleet);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.set(None);
     }
 }
 
@@ -72,8 +88,9 @@ impl Collector for Fleet {
             let (state, operational_status) = followed::standing(&host);
             *standings.entry(Standing { state, operational_status }).or_default() += 1;
         }
-        let (name, help) = COUNT;
-        let mut encoder = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let [name, help] = COUNT;
+        let kind = MetricType::Gauge;
+        let mut encoder = encoder.encode_descriptor(name, help, None, kind)?;
         for (standing, count) in &standings {
             ConstGauge::new(*count).encode(encoder.encode_family(standing)?)?;
         }

@@ -86,7 +86,7 @@ impl Keeper {
         let ledger = Arc::new(Ledger::new(self.provisioning_limit, wake));
 
         let (reader, stream) = follow(hosts, Arc::clone(&ledger));
-        self.metrics.fleet.is(reader.clone());
+        let _told = self.metrics.fleet.is(reader.clone());
         let changes = self.provisioner.changes().map(|it| ledger::Name::from(&it));
         let woken = futures::stream::select(UnboundedReceiverStream::new(woken), changes);
         let woken = woken.map(|name| name.reference());

@@ -30,6 +30,9 @@ pub enum Outcome {
     Unreachable,
 }
 
+const OUTCOMES: [Outcome; 5] =
+    [Outcome::Ok, Outcome::Busy, Outcome::Refused, Outcome::Failed, Outcome::Unreachable];
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
     method: String,
@@ -60,6 +63,11 @@ impl Metrics {
             "Requests to Ironic, by method and how they ended",
             metrics.requests.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for outcome in OUTCOMES {
+            let read = Request { method: "GET".to_owned(), outcome };
+            drop(metrics.requests.get_or_create(&read));
+        }
         registry.register(
             "snapshot_duration_seconds",
             "How long it took to read all nodes once",
@@ -89,14 +97,12 @@ impl Metrics {
     #[must_use]
     pub fn requests(&self) -> u64 {
         let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-        let outcomes =
-            [Outcome::Ok, Outcome::Busy, Outcome::Refused, Outcome::Failed, Outcome::Unreachable];
         let count = |method: &str, outcome| {
             let request = Request { method: method.to_owned(), outcome };
             self.requests.get(&request).map_or(0, |counter| counter.get())
         };
         let each =
-            |method: &&str| outcomes.iter().map(|outcome| count(method, *outcome)).sum::<u64>();
+            |method: &&str| OUTCOMES.iter().map(|outcome| count(method, *outcome)).sum::<u64>();
         methods.iter().map(each).sum()
     }
 }

@@ -49,17 +49,29 @@ impl Metrics {
             releases: Family::default(),
         };
         registry.register("claims", "Hosts that were taken, by how", metrics.claims.clone());
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for how in [How::Chosen, How::Reused, How::Outrun] {
+            drop(metrics.claims.get_or_create(&Claimed { how }));
+        }
         registry.register("waiting", "Machines that wait for a host", metrics.waiting.clone());
         registry.register(
             "reservations_released",
             "Reservations of hosts that ended without a machine, by the reason",
             metrics.releases.clone(),
         );
+        for why in [Why::PoolGone, Why::NotNeeded, Why::Unhealthy, Why::Unlabelled] {
+            drop(metrics.releases.get_or_create(&Released { why: why.word() }));
+        }
         metrics
     }
 
     pub(super) fn claim(&self, how: How) {
         self.claims.get_or_create(&Claimed { how }).inc();
+    }
+
+    /// Machines wait until what is returned is dropped: who keeps them no longer knows of none that does.
+    pub(super) fn keeping(&self) -> Keeping {
+        Keeping(self.waiting.clone())
     }
 
     pub(super) fn waiting(&self, machines: usize) {
@@ -68,5 +80,14 @@ impl Metrics {
 
     pub(super) fn release(&self, why: Why) {
         self.releases.get_or_create(&Released { why: why.word() }).inc();
+    }
+}
+
+/// While it is there, machines are kept.
+pub(super) struct Keeping(Gauge);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.0.set(0);
     }
 }

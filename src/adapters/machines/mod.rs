@@ -86,6 +86,7 @@ impl Keeper {
 
     async fn work(self) {
         let Wanted { clusters, machines, templates } = self.wanted;
+        let _keeping = self.metrics.keeping();
         // Boxed: each holds what it reads.
         let clusters =
             if clusters { clusters::keep(self.clone()).boxed() } else { pending().boxed() };

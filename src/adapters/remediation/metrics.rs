@@ -46,6 +46,16 @@ impl Metrics {
             "Attempts that are over, by outcome",
             metrics.outcomes.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for outcome in [
+            RemediationOutcome::Recovered,
+            RemediationOutcome::TimedOut,
+            RemediationOutcome::Replaced,
+            RemediationOutcome::Failed,
+            RemediationOutcome::Cancelled,
+        ] {
+            drop(metrics.outcomes.get_or_create(&Came { outcome: word(outcome) }));
+        }
         registry.register(
             "hosts_switched_off",
             "Hosts that were asked to go off and on",
@@ -66,14 +76,7 @@ impl Metrics {
 
     /// What the history did not say before.
     pub(super) fn outcome(&self, outcome: RemediationOutcome) {
-        let outcome = match outcome {
-            RemediationOutcome::Recovered => "Recovered",
-            RemediationOutcome::TimedOut => "TimedOut",
-            RemediationOutcome::Replaced => "Replaced",
-            RemediationOutcome::Failed => "Failed",
-            RemediationOutcome::Cancelled => "Cancelled",
-        };
-        self.outcomes.get_or_create(&Came { outcome }).inc();
+        self.outcomes.get_or_create(&Came { outcome: word(outcome) }).inc();
     }
 
     /// What was done.
@@ -91,5 +94,15 @@ impl Metrics {
         if events.iter().any(|event| event.reason == Reason::RemediationDelayed) {
             self.delayed.inc();
         }
+    }
+}
+
+fn word(outcome: RemediationOutcome) -> &'static str {
+    match outcome {
+        RemediationOutcome::Recovered => "Recovered",
+        RemediationOutcome::TimedOut => "TimedOut",
+        RemediationOutcome::Replaced => "Replaced",
+        RemediationOutcome::Failed => "Failed",
+        RemediationOutcome::Cancelled => "Cancelled",
     }
 }

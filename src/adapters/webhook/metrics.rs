@@ -66,6 +66,11 @@ impl Metrics {
             "How long an answer to the API server took, look-ups included",
             metrics.duration.clone(),
         );
+        // From the start, for Prometheus sees no increase in a counter that begins with 1.
+        for phase in [Phase::Mutate, Phase::Validate] {
+            let failed = Answer { phase: phase.into(), outcome: Outcome::Failed };
+            drop(metrics.duration.get_or_create(&failed));
+        }
         registry.register("warnings", "Warnings given to users", metrics.warnings.clone());
         registry.register(
             "policy_generation",

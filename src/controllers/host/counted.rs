@@ -160,25 +160,25 @@ mod tests {
         status
     }
 
-    fn inspected(from: &str, to: Option<&str>) -> Option<OperationHistory> {
+    fn inspected(from: &str, to: Option<&str>) -> OperationHistory {
         let time = |text: &str| text.parse().ok().map(Time);
         let inspect = OperationMetric { start: time(from), end: to.and_then(time) };
-        Some(OperationHistory { inspect: Some(inspect), ..OperationHistory::default() })
+        OperationHistory { inspect: Some(inspect), ..OperationHistory::default() }
     }
 
     #[test]
     fn a_change_of_state_is_counted_with_what_ended_by_it() {
         let (start, end) = ("2026-01-01T00:00:00Z", "2026-01-01T00:01:30Z");
         let mut before = status("inspecting");
-        before.operation_history = inspected(start, None);
+        before.operation_history = Some(inspected(start, None));
         let mut after = status("preparing");
-        after.operation_history = inspected(start, Some(end));
+        after.operation_history = Some(inspected(start, Some(end)));
         let change =
             Counted::StateChange { from: "inspecting".to_owned(), to: "preparing".to_owned() };
         assert_eq!(of_status(&before, &after), [change, Counted::Ended(Timed::Inspect, 90.0)]);
         assert_eq!(of_status(&after, &after), []);
         // The same inspection once more.
-        before.operation_history = inspected(start, Some(start));
+        before.operation_history = Some(inspected(start, Some(start)));
         let ended = Counted::Ended(Timed::Inspect, 90.0);
         assert!(of_status(&before, &after).contains(&ended));
     }
