@@ -211,6 +211,12 @@ impl Ironic {
         Ok(())
     }
 
+    /// All that Ironic has said.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.service.log()
+    }
+
     /// The last lines that Ironic and the rack have logged.
     #[must_use]
     pub fn log_tail(&self) -> String {

@@ -10,6 +10,9 @@ use crate::{
     policy::Request,
 };
 
+/// Whose the refusals are that no policy has.
+pub const NO_POLICY: &str = "(no policy)";
+
 /// How many are remembered.
 const MOST: usize = 500;
 
@@ -59,7 +62,7 @@ impl Denial {
                 })
                 .collect(),
             None => {
-                vec![Cause { policy: "(no policy)".to_owned(), message: status.message.clone() }]
+                vec![Cause { policy: NO_POLICY.to_owned(), message: status.message.clone() }]
             }
         };
         Some(Self {

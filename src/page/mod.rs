@@ -5,7 +5,7 @@ mod host;
 mod rows;
 
 pub use self::{
-    denials::{Denial, Denials},
+    denials::{Denial, Denials, NO_POLICY},
     host::{Host, Moment, Tone, host},
     rows::{Filter, Key, Row, Rows, Slice, Summary},
 };

@@ -147,6 +147,12 @@ impl Service {
         Ok(())
     }
 
+    pub fn log(&self) -> String {
+        let process = self.process();
+        let said = process.as_ref().and_then(|it| fs::read(it.log()).ok()).unwrap_or_default();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
     pub fn log_tail(&self) -> String {
         self.process().as_ref().map(Process::log_tail).unwrap_or_default()
     }

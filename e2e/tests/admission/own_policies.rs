@@ -68,6 +68,8 @@ fn a_policy_on_another_resource_needs_no_further_set_up() {
     assert!(!create().success, "the last good policies stay");
     let (_, metrics) = stage.ironward.probe("metrics").unwrap();
     assert!(metrics.contains("ironward_admission_policies_refused 1"), "{metrics}");
+    let denials = "ironward_admission_denials_total{policy=\"owned-config-maps\"}";
+    assert!(metrics.contains(denials), "{metrics}");
 
     std::fs::remove_file(stage.policies.join("own.yaml")).unwrap();
     eventually(PATIENCE, "the policy is gone", || {

@@ -59,6 +59,7 @@ fn lives(stage: &Stage) -> Result<()> {
     })?;
     let id = host["status"]["provisioning"]["ID"].as_str().context("no id")?.to_owned();
     ensure!(api.node(&id)?["provision_state"] == "available");
+    is_found_by_one_id(stage, &host)?;
 
     let mut patch = image(&stage.ironic);
     patch["spec"]["metaData"] = json!({"name": rendered(stage)?});
@@ -123,6 +124,24 @@ fn rendered(stage: &Stage) -> Result<String> {
 }
 
 /// Not even when it is deleted. It is rebooted in one go.
+/// Who looks for the uid of a host finds what was refused of it, what was done about it, and what Ironic was asked because of it.
+fn is_found_by_one_id(stage: &Stage, host: &Value) -> Result<()> {
+    let text = |field: &str| host["metadata"][field].as_str().context("a host has it");
+    let (name, id) = (text("name")?, text("uid")?);
+    let nonsense = json!({"spec": {"bmc": {"address": "nonsense://192.0.2.1"}}}).to_string();
+    let patch = ["patch", "bmh", name, "--type=merge", "--patch", &nonsense];
+    let answer = stage.kubectl.run(&patch)?;
+    ensure!(answer.err.contains("[host-bmc-address]"), "{}", answer.err);
+    let own = fs::read_to_string(stage.plane.dir().join("ironward.log"))?;
+    for words in ["denied", "asking Ironic"] {
+        let is_told = own.lines().any(|line| line.contains(id) && line.contains(words));
+        ensure!(is_told, "no {words} of {id}:\n{own}");
+    }
+    let said = stage.ironic.log();
+    ensure!(said.contains(&format!("req-{id}")), "no req-{id}:\n{said}");
+    Ok(())
+}
+
 fn is_never_off(stage: &Stage) -> Result<()> {
     let (api, machine) = (stage.ironic.api(), stage.ironic.take_machine()?);
     let name = machine.name.as_str();

@@ -29,7 +29,7 @@ pub struct Stage {
     /// Whoever holds it may end it and start another.
     ironward: Mutex<Ironward>,
     options: Options,
-    plane: ControlPlane,
+    pub plane: ControlPlane,
     _files: tempfile::TempDir,
 }
 

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use kube::{Api, Client, ResourceExt, runtime::controller::Action};
+use tracing::Instrument;
 
 use super::{ledger::Ledger, metrics::Metrics};
 use crate::{
@@ -50,6 +51,12 @@ impl Reconciler {
         let Some(host) = api.get_opt(name).await.context("could not read the host")? else {
             return Ok(Action::await_change());
         };
+        // Whatever is told of it, by whomever, is found again by this id.
+        let span = tracing::info_span!("host", id = host.uid().unwrap_or_default());
+        self.steps(name, host).instrument(span).await
+    }
+
+    async fn steps(&self, name: &str, host: BareMetalHost) -> Result<Action> {
         self.note(&host);
         let mut seen = self.observe(host).await?;
         for _ in 0..STEPS {

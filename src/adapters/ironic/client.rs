@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use super::{
     connection::{AT_ONCE, Login, Settings},
     metrics::Metrics,
+    on_behalf,
 };
 use crate::ironic::{
     error::{Error, Kind},
@@ -282,6 +283,9 @@ impl Client {
         let mut sent = self.http.request(request.method.clone(), url).query(request.query);
         if let Some(version) = version {
             sent = sent.header(VERSION_HEADER, version.to_string());
+        }
+        if let Some(id) = on_behalf::request_id() {
+            sent = sent.header(on_behalf::HEADER, id);
         }
         let login = self.login();
         if let Some(login) = &login {

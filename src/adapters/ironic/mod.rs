@@ -13,6 +13,7 @@ mod connection;
 mod enrolment;
 mod known;
 mod metrics;
+mod on_behalf;
 mod provisioner;
 mod snapshot;
 

@@ -13,6 +13,7 @@ use super::{
     answers::{health, moving, secrets, shown},
     client::Client,
     known::Sight,
+    on_behalf,
     snapshot::{POLL, Snapshot},
 };
 use crate::{
@@ -318,7 +319,7 @@ impl Provisioner for Ironic {
         machine: &'a Machine,
         operation: &'a Operation,
     ) -> BoxFuture<'a, Result<Outcome, Error>> {
-        self.go(machine, operation).boxed()
+        on_behalf::host(&machine.identity.uid, self.go(machine, operation)).boxed()
     }
 
     fn changes(&self) -> BoxStream<'static, Identity> {

@@ -13,7 +13,10 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::admission::Phase;
+use crate::{
+    admission::{Phase, Status},
+    page::NO_POLICY,
+};
 
 /// How a question was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -34,10 +37,16 @@ struct Answer {
     outcome: Outcome,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Denied {
+    policy: String,
+}
+
 /// The counters of admission.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     duration: Family<Answer, Histogram>,
+    denials: Family<Denied, Counter>,
     /// Warnings given.
     pub warnings: Counter,
     /// How often the policies have changed.
@@ -55,6 +64,7 @@ impl Metrics {
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_05, 2.0, 16)));
         let metrics = Self {
             duration,
+            denials: Family::default(),
             warnings: Counter::default(),
             generation: Gauge::default(),
             refused: Gauge::default(),
@@ -71,6 +81,11 @@ impl Metrics {
             let failed = Answer { phase: phase.into(), outcome: Outcome::Failed };
             drop(metrics.duration.get_or_create(&failed));
         }
+        registry.register(
+            "denials",
+            "Findings for which requests were refused, by the policy that has them",
+            metrics.denials.clone(),
+        );
         registry.register("warnings", "Warnings given to users", metrics.warnings.clone());
         registry.register(
             "policy_generation",
@@ -94,5 +109,16 @@ impl Metrics {
     pub fn answered(&self, phase: Phase, outcome: Outcome, took: Duration) {
         let answer = Answer { phase: phase.into(), outcome };
         self.duration.get_or_create(&answer).observe(took.as_secs_f64());
+    }
+
+    /// A request was refused: who by, once for each finding.
+    pub fn denied(&self, status: &Status) {
+        let count = |policy: &str| {
+            self.denials.get_or_create(&Denied { policy: policy.to_owned() }).inc();
+        };
+        match &status.details {
+            Some(details) => details.causes.iter().for_each(|cause| count(&cause.policy)),
+            None => count(NO_POLICY),
+        }
     }
 }

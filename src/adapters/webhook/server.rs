@@ -228,15 +228,26 @@ fn note(
     response: &Response,
 ) {
     desk.metrics.warnings.inc_by(response.warnings.len() as u64);
-    if let Some(status) = &response.status {
-        tracing::info!(%phase, uid = review.uid(), code = status.code, message = status.message, "denied");
-        if let Some(tell) = &desk.denials
-            && let Some(denial) = Denial::of(request, status, clock::now())
-        {
-            // Too many at one time are not all shown; an answer never waits for that.
-            let _ = tell.try_send(denial);
-        }
+    let id = id(request);
+    let Some(status) = &response.status else {
+        tracing::debug!(%phase, id, uid = review.uid(), "admitted");
+        return;
+    };
+    tracing::info!(%phase, id, uid = review.uid(), code = status.code, message = status.message, "denied");
+    desk.metrics.denied(status);
+    if let Some(tell) = &desk.denials
+        && let Some(denial) = Denial::of(request, status, clock::now())
+    {
+        // Too many at one time are not all shown; an answer never waits for that.
+        let _ = tell.try_send(denial);
     }
+}
+
+/// The id by which everything about an object is found again: its uid, which it has before it is stored.
+fn id<'a>(request: &Request<'a>) -> &'a str {
+    let object = request.object.or(request.old_object);
+    let uid = object.and_then(|object| object.get("metadata")?.get("uid")?.as_str());
+    uid.unwrap_or_default()
 }
 
 /// A body, and its share of all that may be read at one time.
