@@ -8,6 +8,7 @@ use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue},
     metrics::{
         family::Family,
+        gauge::Gauge,
         histogram::{Histogram, exponential_buckets},
     },
     registry::Registry,
@@ -34,7 +35,26 @@ struct Ended {
 
 /// The passes of one controller.
 #[derive(Debug, Clone)]
-pub(super) struct Passes(Family<Ended, Histogram>);
+pub(super) struct Passes {
+    seconds: Family<Ended, Histogram>,
+    running: Gauge,
+}
+
+/// One that is under way, for as long as this is there.
+struct Running<'a>(&'a Gauge);
+
+impl<'a> Running<'a> {
+    fn begin(running: &'a Gauge) -> Self {
+        running.inc();
+        Self(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
 
 impl Passes {
     /// Those over `what`, such as "a host", in the controller's part of the registry.
@@ -52,7 +72,13 @@ impl Passes {
         for outcome in [Pass::Made, Pass::Outrun, Pass::Failed] {
             drop(seconds.get_or_create(&Ended { outcome }));
         }
-        Self(seconds)
+        let running = Gauge::default();
+        registry.register(
+            "passes_running",
+            format!("Looks at {what} that are under way; while it stays at its limit, others wait in line"),
+            running.clone(),
+        );
+        Self { seconds, running }
     }
 
     /// Makes one, boxed by who has it made: it holds an object and all that is known of it. That somebody else was faster is no failure: it is decided anew, from what is there now.
@@ -61,6 +87,7 @@ impl Passes {
         pass: Pin<Box<impl Future<Output = Result<Action>>>>,
     ) -> Result<Action> {
         let start = Instant::now();
+        let _running = Running::begin(&self.running);
         let (outcome, action) = match pass.await {
             Err(error) if is_conflict(&error) => {
                 (Pass::Outrun, Ok(Action::requeue(Duration::ZERO)))
@@ -68,7 +95,28 @@ impl Passes {
             Err(error) => (Pass::Failed, Err(error)),
             Ok(action) => (Pass::Made, Ok(action)),
         };
-        self.0.get_or_create(&Ended { outcome }).observe(start.elapsed().as_secs_f64());
+        self.seconds.get_or_create(&Ended { outcome }).observe(start.elapsed().as_secs_f64());
         action
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{future::pending, task::Context};
+
+    #[tokio::test]
+    async fn a_pass_is_under_way_until_it_ends_or_is_given_up() {
+        let passes = Passes::new(&mut Registry::default(), "a host");
+        let mut endless = Box::pin(passes.counted(Box::pin(pending())));
+        assert_eq!(passes.running.get(), 0);
+        let begun = endless.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop()));
+        assert!(begun.is_pending());
+        assert_eq!(passes.running.get(), 1);
+        drop(endless);
+        assert_eq!(passes.running.get(), 0);
+        let made = passes.counted(Box::pin(async { Ok(Action::await_change()) })).await;
+        assert!(made.is_ok());
+        assert_eq!(passes.running.get(), 0);
     }
 }

@@ -70,6 +70,8 @@ fn a_policy_on_another_resource_needs_no_further_set_up() {
     assert!(metrics.contains("ironward_admission_policies_refused 1"), "{metrics}");
     let denials = "ironward_admission_denials_total{policy=\"owned-config-maps\"}";
     assert!(metrics.contains(denials), "{metrics}");
+    let one_by_one = "ironward_admission_policy_duration_seconds_count{policy=";
+    assert!(metrics.contains(one_by_one), "{metrics}");
 
     std::fs::remove_file(stage.policies.join("own.yaml")).unwrap();
     eventually(PATIENCE, "the policy is gone", || {

@@ -53,7 +53,7 @@ impl Reconciler {
         };
         // Whatever is told of it, by whomever, is found again by this id.
         let span = tracing::info_span!("host", id = host.uid().unwrap_or_default());
-        self.steps(name, host).instrument(span).await
+        Box::pin(self.steps(name, host)).instrument(span).await
     }
 
     async fn steps(&self, name: &str, host: BareMetalHost) -> Result<Action> {

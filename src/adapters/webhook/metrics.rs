@@ -1,6 +1,12 @@
 //! What is counted of admission, for Prometheus.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue},
@@ -16,7 +22,11 @@ use prometheus_client::{
 use crate::{
     admission::{Phase, Status},
     page::NO_POLICY,
+    policy::OneVerdict,
 };
+
+/// Of how many questions one is measured policy by policy: that takes as long again as the answer.
+const SAMPLE: u64 = 128;
 
 /// How a question was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -42,11 +52,19 @@ struct Denied {
     policy: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Judged {
+    policy: String,
+    verdict: &'static str,
+}
+
 /// The counters of admission.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     duration: Family<Answer, Histogram>,
     denials: Family<Denied, Counter>,
+    policy_duration: Family<Judged, Histogram>,
+    questions: Arc<AtomicU64>,
     /// Warnings given.
     pub warnings: Counter,
     /// How often the policies have changed.
@@ -65,6 +83,10 @@ impl Metrics {
         let metrics = Self {
             duration,
             denials: Family::default(),
+            policy_duration: Family::new_with_constructor(|| {
+                Histogram::new(exponential_buckets(0.000_001, 2.0, 16))
+            }),
+            questions: Arc::default(),
             warnings: Counter::default(),
             generation: Gauge::default(),
             refused: Gauge::default(),
@@ -85,6 +107,11 @@ impl Metrics {
             "denials",
             "Findings for which requests were refused, by the policy that has them",
             metrics.denials.clone(),
+        );
+        registry.register(
+            "policy_duration_seconds",
+            "How long one policy took by itself, by what it said; measured of every 128th question",
+            metrics.policy_duration.clone(),
         );
         registry.register("warnings", "Warnings given to users", metrics.warnings.clone());
         registry.register(
@@ -119,6 +146,22 @@ impl Metrics {
         match &status.details {
             Some(details) => details.causes.iter().for_each(|cause| count(&cause.policy)),
             None => count(NO_POLICY),
+        }
+    }
+
+    /// Whether this question is one of those of which each policy is measured. The first is.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.questions.fetch_add(1, Ordering::Relaxed).is_multiple_of(SAMPLE)
+    }
+
+    /// Has one policy judge, and measures that.
+    pub fn judged(&self, policy: &str, judge: &mut dyn FnMut() -> Option<OneVerdict>) {
+        let start = Instant::now();
+        if let Some(verdict) = judge() {
+            let judged = Judged { policy: policy.to_owned(), verdict: verdict.into() };
+            let seconds = start.elapsed().as_secs_f64();
+            self.policy_duration.get_or_create(&judged).observe(seconds);
         }
     }
 }

@@ -35,7 +35,7 @@ use crate::{
     adapters::{clock, page::Tell, uniqueness::Guard},
     admission::{Phase, Response, Review, Webhook},
     page::Denial,
-    policy::{KnownFacts, Request, Schemas, Spoken},
+    policy::{KnownFacts, PolicySet, Request, Schemas, Spoken},
 };
 
 /// An object of the largest size that the API server takes, twice, and what comes with it.
@@ -200,7 +200,11 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     let request = review.request().map_err(|error| bad(&error))?;
     let schemas = Arc::clone(&desk.schemas.borrow());
     let own_name = desk.own_name.as_deref();
+    let is_sampled = desk.metrics.is_sampled();
     let evaluate = |known: &KnownFacts| {
+        if is_sampled {
+            measure(webhook, desk, &policies, &schemas, &request, known);
+        }
         webhook.answer(&policies, &schemas, own_name, &review, &request, known)
     };
     let not_now = |error: anyhow::Error| {
@@ -218,6 +222,30 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     }
     note(webhook.phase, desk, &review, &request, &response);
     Ok(response)
+}
+
+/// How long each policy takes by itself.
+fn measure(
+    webhook: Webhook,
+    desk: &Desk,
+    policies: &PolicySet,
+    schemas: &Schemas,
+    request: &Request<'_>,
+    known: &KnownFacts,
+) {
+    let (concerned, metrics) = (webhook.concerned, &desk.metrics);
+    match webhook.phase {
+        Phase::Validate => {
+            policies.validate_one_by_one(concerned, request, known, |name, judge| {
+                metrics.judged(name, judge);
+            });
+        }
+        Phase::Mutate => {
+            policies.mutate_one_by_one(concerned, request, known, schemas, |name, judge| {
+                metrics.judged(name, judge);
+            });
+        }
+    }
 }
 
 fn note(
