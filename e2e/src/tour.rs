@@ -32,6 +32,9 @@ pub enum Outcome {
     IsRefused,
 }
 
+/// How long a command may take in a lab: a machine is installed meanwhile.
+const LONGEST: &str = "15m";
+
 /// All steps, in the order in which they build on each other.
 pub const STEPS: &[Step] = &[
     Step {
@@ -118,7 +121,15 @@ impl Stage {
 
     /// Types a command, whatever comes of it.
     pub fn run(&self, typed: &str) -> Result<Answer> {
-        let mut command = self.shell("sh");
+        let mut command = match self.lab {
+            None => self.shell("sh"),
+            // There things are waited for, in vain if something is broken.
+            Some(_) => {
+                let mut command = self.shell("timeout");
+                command.args([LONGEST, "sh"]);
+                command
+            }
+        };
         command.args(["-c", typed]);
         kubectl::run(&mut command, "")
     }
