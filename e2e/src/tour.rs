@@ -121,15 +121,11 @@ impl Stage {
 
     /// Types a command, whatever comes of it.
     pub fn run(&self, typed: &str) -> Result<Answer> {
-        let mut command = match self.lab {
-            None => self.shell("sh"),
-            // There things are waited for, in vain if something is broken.
-            Some(_) => {
-                let mut command = self.shell("timeout");
-                command.args([LONGEST, "sh"]);
-                command
-            }
-        };
+        // In a lab things are waited for, in vain if something is broken.
+        let mut command = self.shell(if self.lab.is_some() { "timeout" } else { "sh" });
+        if self.lab.is_some() {
+            command.args([LONGEST, "sh"]);
+        }
         command.args(["-c", typed]);
         kubectl::run(&mut command, "")
     }
