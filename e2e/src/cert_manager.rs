@@ -6,7 +6,7 @@ use crate::{
     go::{self, CERT_MANAGER, Program},
     process_group::Process,
 };
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::{fs, path::PathBuf, process::Command};
 
 const CONTROLLER: Program =
@@ -43,19 +43,10 @@ impl CertManager {
 
 /// Installs cert-manager's kinds, as its authors published them.
 pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
-    let mut definitions = String::new();
-    for entry in fs::read_dir(sources()?.join("deploy/crds"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "yaml") {
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("could not read {}", path.display()))?;
-            definitions.push_str("---\n");
-            definitions.push_str(&text);
-        }
-    }
-    let kubectl = plane.kubectl();
-    kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &definitions)?;
-    cluster::wait_until_established(&kubectl, &definitions)
+    let files = fs::read_dir(sources()?.join("deploy/crds"))?;
+    let files = files.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?;
+    let is_manifest = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml");
+    cluster::install_files(plane, files.into_iter().filter(is_manifest))
 }
 
 fn sources() -> Result<PathBuf> {

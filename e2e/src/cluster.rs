@@ -7,8 +7,10 @@ use crate::{
     kubectl::{self, Kubectl},
     progress::Progress,
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::{
+    fs,
+    path::PathBuf,
     process::Command,
     sync::{
         OnceLock,
@@ -29,6 +31,20 @@ pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
     wait_until_established(&kubectl, &printed.out)?;
     progress.done();
     Ok(())
+}
+
+/// Installs kinds from the files of their authors, and waits until they are served.
+pub fn install_files(plane: &ControlPlane, files: impl IntoIterator<Item = PathBuf>) -> Result<()> {
+    let mut definitions = String::new();
+    for path in files {
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("could not read {}", path.display()))?;
+        definitions.push_str("---\n");
+        definitions.push_str(&text);
+    }
+    let kubectl = plane.kubectl();
+    kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &definitions)?;
+    wait_until_established(&kubectl, &definitions)
 }
 
 /// Waits until the API server serves what the definitions define.

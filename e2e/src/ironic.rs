@@ -25,7 +25,7 @@ use anyhow::{Result, bail};
 use environment::Environment;
 use faults::Faults;
 use rack::{IronicAddress, Rack};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::{Service, Start};
 use settings::Place;
 use std::{
@@ -155,6 +155,13 @@ impl Ironic {
     #[must_use]
     pub fn disk_image(&self) -> (String, &str) {
         (self.rack.disk_url(), &self.rack.disk_sha256)
+    }
+
+    /// The same as `spec.image` of a Metal3Machine has it.
+    #[must_use]
+    pub fn machine_image(&self) -> Value {
+        let (url, sha256) = self.disk_image();
+        json!({"url": url, "checksum": sha256, "checksumType": "sha256", "diskFormat": "raw"})
     }
 
     /// The folder whose files are at `<rack_url>/images/<name>`.

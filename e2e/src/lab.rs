@@ -116,9 +116,7 @@ fn write_manifests(folder: &Path, cluster: &Cluster, ironic: &Ironic) -> Result<
     });
     write(folder, "duplicate.yaml", &[again])?;
 
-    let (url, sha256) = ironic.disk_image();
-    let image =
-        json!({"url": url, "checksum": sha256, "checksumType": "sha256", "diskFormat": "raw"});
+    let image = ironic.machine_image();
     let template = |name: &str| {
         cluster.template(&Template {
             name: name.to_owned(),

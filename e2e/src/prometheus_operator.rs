@@ -1,8 +1,7 @@
 //! The kinds of the Prometheus operator, as its authors publish them: what the chart's objects for it are judged by.
 
 use crate::{cluster, control_plane::ControlPlane, go};
-use anyhow::{Context, Result};
-use std::fs;
+use anyhow::Result;
 
 /// Those that the chart has objects of.
 const KINDS: [&str; 2] = ["prometheusrules", "servicemonitors"];
@@ -12,15 +11,6 @@ pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
     let sum = "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=";
     let module = "github.com/prometheus-operator/prometheus-operator";
     let folder = go::sources(module, "v0.85.0", sum)?.join("example/prometheus-operator-crd");
-    let mut definitions = String::new();
-    for kind in KINDS {
-        let path = folder.join(format!("monitoring.coreos.com_{kind}.yaml"));
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("could not read {}", path.display()))?;
-        definitions.push_str("---\n");
-        definitions.push_str(&text);
-    }
-    let kubectl = plane.kubectl();
-    kubectl.expect_with_input(&["apply", "--server-side", "--filename", "-"], &definitions)?;
-    cluster::wait_until_established(&kubectl, &definitions)
+    let file = |kind| folder.join(format!("monitoring.coreos.com_{kind}.yaml"));
+    cluster::install_files(plane, KINDS.map(file))
 }

@@ -11,6 +11,7 @@ pub mod ironic;
 pub mod kinds;
 pub mod leadership;
 pub mod listed;
+mod listening;
 pub mod machines;
 pub mod metadata;
 pub(crate) mod other_operator;

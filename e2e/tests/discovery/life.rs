@@ -64,7 +64,7 @@ fn with_ironic() {
 /// done about machines that are not well, and two discoveries.
 fn prepare(scene: &Scene<'_>, ironic: &Ironic, first: &Machine, one: &Machine, spare: &Machine) {
     let mut control_plane = scene.cluster.control_plane_machine("cp-0", Some("control-plane"));
-    control_plane[0]["spec"]["image"] = image(ironic);
+    control_plane[0]["spec"]["image"] = ironic.machine_image();
     let mut objects = control_plane.to_vec();
     objects.extend([secret(first), host(first)]);
     let mut pool = scene.cluster.machine_deployment("workers", 0, "v1");
@@ -72,7 +72,7 @@ fn prepare(scene: &Scene<'_>, ironic: &Ironic, first: &Machine, one: &Machine, s
     objects.extend([
         scene.cluster.template(&Template {
             name: "v1".to_owned(),
-            image: Some(image(ironic)),
+            image: Some(ironic.machine_image()),
             pool: Some("workers".to_owned()),
             ..Template::default()
         }),
@@ -279,11 +279,6 @@ fn discovery(name: &str, mut spec: Value) -> Value {
         "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHostDiscovery",
         "metadata": {"name": name}, "spec": spec,
     })
-}
-
-fn image(ironic: &Ironic) -> Value {
-    let (url, sha256) = ironic.disk_image();
-    json!({"url": url, "checksum": sha256, "checksumType": "sha256", "diskFormat": "raw"})
 }
 
 fn secret(machine: &Machine) -> Value {

@@ -1,6 +1,9 @@
 //! `ironward doctor` on a release: nothing is wrong when nothing is, and each thing that breaks is found and said.
 
-use crate::stage::{SELF_SIGNED, beside_metal3, in_company, until, wait_until_in_force};
+use crate::{
+    permissions::patch_role,
+    stage::{SELF_SIGNED, beside_metal3, in_company, until, wait_until_in_force},
+};
 use ironward::doctor::permissions::{Duty, needed};
 use ironward_e2e::{
     helm::{CHART, Helm},
@@ -100,12 +103,7 @@ fn nothing_is_wrong_when_nothing_is_and_what_breaks_is_found() {
     let kubectl = release.kubectl();
     // A permission less.
     let role = kubectl.get("clusterrole", NAME).unwrap();
-    let change = |patch: &Value| {
-        let patch = patch.to_string();
-        kubectl
-            .expect(&["patch", "clusterrole", NAME, "--type", "json", "--patch", &patch])
-            .unwrap();
-    };
+    let change = |patch: &Value| patch_role(&kubectl, "clusterrole", patch);
     change(&json!([{"op": "remove", "path": "/rules/0"}]));
     let less = || doctor(&release, &[]);
     let words = "list customresourcedefinitions.apiextensions.k8s.io, watch";

@@ -1,7 +1,7 @@
 //! The page with what the chart permits: that is enough, and all of it is needed.
 
 use crate::{
-    permissions::{Asked, asked, kill, lines},
+    permissions::{Asked, asked, kill, lines, patch_role},
     stage::{CREATE, SELF_SIGNED, beside_metal3, create, in_company, until, wait_until_in_force},
 };
 use ironward_e2e::{
@@ -74,12 +74,7 @@ fn the_page_is_shown_with_what_the_chart_permits_and_with_nothing_less() {
     assert!(refused.is_empty(), "the chart permits too little: {refused:?}");
 
     let role = kubectl.get("clusterrole", NAME).unwrap();
-    let change = |patch: &Value| {
-        let patch = patch.to_string();
-        kubectl
-            .expect(&["patch", "clusterrole", NAME, "--type", "json", "--patch", &patch])
-            .unwrap();
-    };
+    let change = |patch: &Value| patch_role(&kubectl, "clusterrole", patch);
     let rules = role["rules"].as_array().unwrap();
     for (resource, code) in
         [("tokenreviews", 503), ("subjectaccessreviews", 503), ("hosthistories", 200)]

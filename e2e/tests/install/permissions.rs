@@ -3,6 +3,7 @@
 use crate::stage::{SELF_SIGNED, beside_metal3, create, in_company, until, wait_until_in_force};
 use ironward_e2e::{
     ironward::Ironward,
+    kubectl::Kubectl,
     release::{NAME, NAMESPACE, Release, Replica},
 };
 use rustix::process::Signal;
@@ -65,6 +66,13 @@ fn start(release: &Release<'_>) -> Ironward {
     // Claims of what is gone are let go soon.
     let arguments = vec!["--claim-grace-seconds=5".to_owned()];
     release.start(&Replica { arguments, ..Replica::default() }).unwrap()
+}
+
+/// Changes what Ironward may do by its role of a kind, with a JSON patch.
+pub fn patch_role(kubectl: &Kubectl, kind: &str, patch: &Value) {
+    let patch = patch.to_string();
+    let patch = ["patch", kind, NAME, "--type", "json", "--patch", &patch];
+    kubectl.expect(&patch).unwrap();
 }
 
 pub fn kill(replica: &Ironward) {
@@ -138,10 +146,7 @@ fn what_the_chart_permits_is_enough_and_nothing_of_it_can_be_left_out() {
 /// Changes a role, and sees that a replica is refused something that it needs.
 fn without(release: &Release<'_>, round: usize, kind: &str, change: &Value, rule: &Value) {
     let kubectl = release.kubectl();
-    let patch = |patch: &Value| {
-        let patch = patch.to_string();
-        kubectl.expect(&["patch", kind, NAME, "--type", "json", "--patch", &patch]).unwrap();
-    };
+    let patch = |patch: &Value| patch_role(&kubectl, kind, patch);
     scene(release, round);
     let before = kubectl.get(kind, NAME).unwrap();
     patch(change);

@@ -1,7 +1,7 @@
 //! Profile `standalone` with hosts: what the chart permits for them is enough, and none of it could be left out.
 
 use crate::{
-    permissions::{asked, kill, lines},
+    permissions::{asked, kill, lines, patch_role},
     stage::{CREATE, SELF_SIGNED, in_company, until, wait_until_in_force},
 };
 use ironward_e2e::{
@@ -115,10 +115,8 @@ fn without(release: &Release<'_>, round: usize, verb: &str, resource: &str) {
     let rules: Vec<_> = rules.as_array().into_iter().flatten().cloned().collect();
     let rules: Vec<_> = rules.into_iter().filter(|rule| rule["verbs"] != json!([])).collect();
     let set = |rules: &Value| {
-        let patch = json!([{"op": "replace", "path": "/rules", "value": rules}]).to_string();
-        kubectl
-            .expect(&["patch", "clusterrole", NAME, "--type", "json", "--patch", &patch])
-            .unwrap();
+        let patch = json!([{"op": "replace", "path": "/rules", "value": rules}]);
+        patch_role(&kubectl, "clusterrole", &patch);
     };
     set(&json!(rules));
     let since = lines(release);

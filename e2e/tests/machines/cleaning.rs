@@ -40,9 +40,7 @@ fn with_ironic(ironic: &Ironic) {
     scene.apply(&machines.iter().flat_map(host).collect::<Vec<_>>());
     let names = json!({"local-hostname": "worker-np1-{{ getIndex }}", "abc": "def"});
     scene.apply(&[scene.cluster.metadata("np1", &names)]);
-    let (url, sha256) = ironic.disk_image();
-    let image =
-        json!({"url": url, "checksum": sha256, "checksumType": "sha256", "diskFormat": "raw"});
+    let image = ironic.machine_image();
     for (name, mode) in [("v1", "metadata"), ("v2", "disabled"), ("v3", "metadata")] {
         scene.template(&Template {
             name: name.to_owned(),

@@ -22,11 +22,6 @@ const MACHINES: u16 = 6;
 const REPLICAS: u16 = 3;
 const RETRY_LIMIT: u8 = 2;
 
-fn image(ironic: &Ironic) -> Value {
-    let (url, sha256) = ironic.disk_image();
-    json!({"url": url, "checksum": sha256, "checksumType": "sha256", "diskFormat": "raw"})
-}
-
 fn host(machine: &Machine, pool: &str) -> [Value; 2] {
     [
         json!({
@@ -93,14 +88,14 @@ fn with_ironic() {
     let mut objects = host(first, "control-plane").to_vec();
     objects.extend(workers.iter().flat_map(|machine| host(machine, "workers")));
     let mut control_plane = scene.cluster.control_plane_machine("cp-0", Some("control-plane"));
-    control_plane[0]["spec"]["image"] = image(&ironic);
+    control_plane[0]["spec"]["image"] = ironic.machine_image();
     objects.extend(control_plane);
     scene.apply(&objects);
     let template = Template {
         name: "v1".to_owned(),
         automated_cleaning_mode: Some("disabled"),
         node_reuse: Some(true),
-        image: Some(image(&ironic)),
+        image: Some(ironic.machine_image()),
         pool: Some("workers".to_owned()),
         ..Template::default()
     };

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Page, gate::May};
 use crate::{
+    adapters::listening,
     api::{BareMetalHost, HostHistory},
     page::{self, Filter},
 };
@@ -63,11 +64,7 @@ pub fn bind(address: SocketAddr, is_encrypted: bool) -> Result<Listener> {
             address.port()
         );
     }
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(Listener { listener })
-    });
-    bound.with_context(|| format!("could not listen on {address} (--page-address)"))
+    Ok(Listener { listener: listening::bind(address, "--page-address")? })
 }
 
 /// Shows the page until told to stop.
@@ -78,25 +75,17 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let handle = Handle::new();
-    let drain = handle.clone();
-    let draining = async move {
-        stop.cancelled().await;
-        drain.graceful_shutdown(Some(DRAIN));
-        std::future::pending::<()>().await;
-    };
+    let own = handle.clone();
     let router = router(page).into_make_service();
     let showing = async {
-        let server = axum_server::from_tcp(listener)?.handle(handle);
+        let server = axum_server::from_tcp(listener)?.handle(own);
         match certificate {
             Some(tls) => server.acceptor(RustlsAcceptor::new(tls)).serve(router).await,
             None => server.serve(router).await,
         }
     };
-    tokio::select! {
-        ended = showing => if let Err(error) = ended {
-            tracing::error!(%error, "the page can no longer be shown");
-        },
-        () = draining => {}
+    if let Err(error) = listening::until_stopped(showing, handle, stop, DRAIN).await {
+        tracing::error!(%error, "the page can no longer be shown");
     }
 }
 

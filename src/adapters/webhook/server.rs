@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::{
     Router,
     body::Body,
@@ -32,7 +32,7 @@ use super::{
     sources::Sources,
 };
 use crate::{
-    adapters::{clock, page::Tell, uniqueness::Guard},
+    adapters::{clock, listening, page::Tell, uniqueness::Guard},
     admission::{Phase, Response, Review, Webhook},
     page::Denial,
     policy::{KnownFacts, PolicySet, Request, Schemas, Spoken},
@@ -106,11 +106,7 @@ pub async fn follow_policies(desk: Arc<Desk>) {
 
 /// Takes the port, so that a port in use is an error before anything else is started.
 pub fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
-    bound.with_context(|| format!("could not listen on {address} (--webhook-address)"))
+    listening::bind(address, "--webhook-address")
 }
 
 /// Answers until told to stop, and then what is under way.
@@ -121,24 +117,16 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let handle = Handle::new();
-    let drain = handle.clone();
-    let draining = async move {
-        stop.cancelled().await;
-        drain.graceful_shutdown(Some(DRAIN));
-        std::future::pending::<()>().await;
-    };
+    let own = handle.clone();
     // Without NoDelay, answers on one connection wait for each other's acknowledgement.
     let acceptor = RustlsAcceptor::new(certificate).acceptor(NoDelayAcceptor::new());
     let answering = async {
-        let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
+        let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(own);
         server.http_builder().http2().max_concurrent_streams(ON_ONE_CONNECTION);
         server.serve(router(desk).into_make_service()).await
     };
-    tokio::select! {
-        ended = answering => if let Err(error) = ended {
-            tracing::error!(%error, "admission can no longer be served");
-        },
-        () = draining => {}
+    if let Err(error) = listening::until_stopped(answering, handle, stop, DRAIN).await {
+        tracing::error!(%error, "admission can no longer be served");
     }
 }
 
@@ -202,10 +190,12 @@ async fn admit(webhook: Webhook, desk: &Desk, request: HttpRequest) -> Result<Re
     let own_name = desk.own_name.as_deref();
     let is_sampled = desk.metrics.is_sampled();
     let evaluate = |known: &KnownFacts| {
-        if is_sampled {
+        let answer = webhook.answer(&policies, &schemas, own_name, &review, &request, known);
+        // Once, when nothing is left to ask.
+        if is_sampled && answer.is_ok() {
             measure(webhook, desk, &policies, &schemas, &request, known);
         }
-        webhook.answer(&policies, &schemas, own_name, &review, &request, known)
+        answer
     };
     let not_now = |error: anyhow::Error| {
         let text = Spoken::NotNow.said(format!("{error:#}; try again"));
@@ -256,12 +246,11 @@ fn note(
     response: &Response,
 ) {
     desk.metrics.warnings.inc_by(response.warnings.len() as u64);
-    let id = id(request);
     let Some(status) = &response.status else {
-        tracing::debug!(%phase, id, uid = review.uid(), "admitted");
+        tracing::debug!(%phase, id = id(request), uid = review.uid(), "admitted");
         return;
     };
-    tracing::info!(%phase, id, uid = review.uid(), code = status.code, message = status.message, "denied");
+    tracing::info!(%phase, id = id(request), uid = review.uid(), code = status.code, message = status.message, "denied");
     desk.metrics.denied(status);
     if let Some(tell) = &desk.denials
         && let Some(denial) = Denial::of(request, status, clock::now())
