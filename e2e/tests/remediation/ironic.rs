@@ -16,6 +16,7 @@ use ironward_e2e::{
     node::apart::{self, Apart},
 };
 use serde_json::{Value, json};
+use std::fs;
 
 /// One for the control plane, three in use, two to spare.
 const MACHINES: u16 = 6;
@@ -61,6 +62,13 @@ impl<'a> Powers<'a> {
         let what = format!("{} was {expected:?}, says its BMC", self.machine.name);
         until(PATIENCE, &what, || self.so_far(), |powers| powers.starts_with(expected)).unwrap();
     }
+}
+
+/// How often Ironward said that it had something to ask about a host, and Ironic was not there.
+fn unanswered(stage: &Stage, host: &str) -> usize {
+    let ironward = stage.ironward();
+    let log = fs::read_to_string(ironward.as_ref().unwrap().process.log()).unwrap();
+    log.lines().filter(|line| line.contains(host) && line.contains("cannot be reached")).count()
 }
 
 pub fn a_node_that_returns_is_rebooted_and_one_that_does_not_is_replaced_on_another_host() {
@@ -110,8 +118,8 @@ fn with_ironic() {
     let [good_power, bad_power, dead_power] = [good, bad, dead].map(|host| Powers::of(of(host)));
 
     // One kubelet falls silent, and speaks again after a boot; another never is ready again, whatever is done; and of a third, the BMC is
-    // dead, too. Ironic is down when it is needed, and nothing is lost by that.
-    let _dead = ironic.inject(Fault::bmc_hangs_up().of(&of(dead).id)).unwrap();
+    // dead, too. Ironic is down when it is to switch off, and again when it is to switch on, and nothing is lost by that.
+    let dead_bmc = ironic.inject(Fault::bmc_hangs_up().of(&of(dead).id)).unwrap();
     stage.kubelets.mute(good);
     stage.kubelets.fail(bad);
     stage.kubelets.fail(dead);
@@ -128,8 +136,19 @@ fn with_ironic() {
     assert_eq!(bad_power.so_far(), []);
     ironic.restart().unwrap();
 
-    good_power.until(&[Power::Off]);
+    // It is off, and before it can be switched on Ironic is down again.
+    until_host(&scene, good, "it is off", |host| host["status"]["poweredOn"] == false);
+    ironic.freeze().unwrap();
+    let unanswered_before = unanswered(&stage, good);
+    ironic.crash().unwrap();
+    remediations.until_phase(&good_machine, "Waiting");
     stage.kubelets.unmute(good);
+    until_host(&scene, good, "it is to be on", |host| reboots(host).next().is_none());
+    let what = "it cannot be switched on";
+    until(PATIENCE, what, || unanswered(&stage, good), |it| *it > unanswered_before).unwrap();
+    assert_eq!(good_power.so_far(), [Power::Off]);
+    ironic.restart().unwrap();
+    good_power.until(&[Power::Off, Power::On]);
     remediations.until_gone(&good_machine);
     assert!(!remediations.ended_by_itself(&good_machine), "MachineHealthCheck was to delete it");
     let history = remediations
@@ -157,21 +176,8 @@ fn with_ironic() {
     until_host(&scene, bad, "nobody has it, or is to have it", |host| {
         host["spec"]["consumerRef"].is_null() && reserved_for(host).is_none()
     });
-    scene.until("another is in its place", |seen| {
-        let owner = seen.get("MachineDeployment", &scene.namespace, "workers").unwrap();
-        let there = seen.all("Metal3Machine", &scene.namespace).filter(|machine| {
-            machine["metadata"]["deletionTimestamp"].is_null()
-                && machine["metadata"]["labels"]["deployment"] == "workers"
-        });
-        let hosts = hosts_of(seen, &scene.namespace, &there.map(crate::scene::name).collect());
-        // Of the third nobody knows whether it still runs. Its machine is given up, and not let go of before that is known.
-        let is_so = owner["status"]["availableReplicas"] == REPLICAS - 1
-            && hosts.len() == usize::from(REPLICAS - 1)
-            && hosts.contains(good)
-            && !hosts.contains(bad)
-            && !hosts.contains(dead);
-        if is_so { Ok(()) } else { Err(format!("{hosts:?} {}", owner["status"])) }
-    });
+    // Of the third nobody knows whether it still runs. Its machine is given up, and not let go of before that is known.
+    until_in_use(&scene, REPLICAS - 1, good, [bad, dead]);
     remediations.until_phase(&dead_machine, "Deleting machine");
     assert_eq!(machine_of(&scene, dead), dead_machine);
     let timeline = scene.kubectl.expect(&["get", "hosthistories", bad]).unwrap();
@@ -182,4 +188,27 @@ fn with_ironic() {
     let cycles = [Power::Off, Power::On].repeat(RETRY_LIMIT.into());
     assert_eq!(bad_power.so_far(), [&cycles[..], &[Power::Off]].concat());
     assert_eq!(dead_power.so_far(), []);
+
+    // Its BMC is repaired: it is switched off, and its machine replaced like the other one.
+    drop(dead_bmc);
+    remediations.until_gone(&dead_machine);
+    until_in_use(&scene, REPLICAS, good, [bad, dead]);
+    assert_eq!(dead_power.so_far(), [Power::Off]);
+}
+
+/// Waits until so many machines are available, one on the host that it had, and none on those that were given up.
+fn until_in_use(scene: &Scene<'_>, count: u16, kept: &String, given_up: [&String; 2]) {
+    scene.until("others are in their places", |seen| {
+        let owner = seen.get("MachineDeployment", &scene.namespace, "workers").unwrap();
+        let there = seen.all("Metal3Machine", &scene.namespace).filter(|machine| {
+            machine["metadata"]["deletionTimestamp"].is_null()
+                && machine["metadata"]["labels"]["deployment"] == "workers"
+        });
+        let hosts = hosts_of(seen, &scene.namespace, &there.map(crate::scene::name).collect());
+        let is_so = owner["status"]["availableReplicas"] == count
+            && hosts.len() == usize::from(count)
+            && hosts.contains(kept)
+            && given_up.iter().all(|host| !hosts.contains(*host));
+        if is_so { Ok(()) } else { Err(format!("{hosts:?} {}", owner["status"])) }
+    });
 }
