@@ -39,7 +39,7 @@ pub(super) enum Sight {
 /// What reading all of them has shown.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// The nodes that are new, gone or otherwise than before.
+    /// The nodes that are new, gone or otherwise than before, and those of which something was asked since.
     pub changed: Vec<String>,
     /// Those of them that are new, so that their ports are not known.
     pub new: Vec<String>,
@@ -103,7 +103,8 @@ impl Known {
             if before.is_none() {
                 difference.new.push(node.uuid.clone());
             }
-            if before.is_none_or(|entry| *entry.node != node) {
+            // What was asked may be over without a trace, as when a machine is switched off that is off.
+            if before.is_none_or(|entry| entry.stale || *entry.node != node) {
                 difference.changed.push(node.uuid.clone());
             }
             self.keep(Arc::new(node), began);
@@ -203,6 +204,19 @@ mod tests {
         let later = known.replace(vec![node("a", "deploying"), node("b", "enroll")], at(start, 4));
         assert_eq!(later.changed, ["a"]);
         assert!(matches!(known.find(Some("a"), ""), Sight::Node(_)));
+    }
+
+    #[test]
+    fn who_asked_for_something_is_told_when_it_is_over_also_if_nothing_has_changed() {
+        let (mut known, start) = (Known::default(), Instant::now());
+        known.replace(vec![node("a", "available")], at(start, 1));
+        known.outdate("a", at(start, 2));
+        let asked = known.replace(vec![node("a", "available")], at(start, 3));
+        assert_eq!(asked, Difference { changed: vec!["a".into()], new: vec![] });
+        assert_eq!(
+            known.replace(vec![node("a", "available")], at(start, 4)),
+            Difference::default()
+        );
     }
 
     #[test]
