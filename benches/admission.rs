@@ -18,7 +18,7 @@ use std::hint::black_box;
 
 /// As in the program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const HOST: &str = include_str!("../tests/cel/baremetalhost.json");
 

@@ -1,9 +1,9 @@
 //! Entry point: the crypto provider, the flags, and off it goes.
 
-/// Half of an answer to the API server is making and dropping the object's tree; this one does it in
-/// a third less time than the system's, and keeps no more.
+/// Half of an answer to the API server is making and dropping the object's tree. This one is as fast at it as any, and gives back what
+/// the reading of a fleet has taken: with a thousand hosts it holds half of what others hold.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 use std::process::ExitCode;
 
