@@ -84,6 +84,22 @@ pub const CLUSTERCTL: Module = Module {
     go_sum: include_str!("../go/clusterctl/go.sum"),
 };
 
+/// A policy engine that users could take instead.
+pub const KYVERNO: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/kyverno"),
+    main: "github.com/kyverno/kyverno",
+    go_mod: include_str!("../go/kyverno/go.mod"),
+    go_sum: include_str!("../go/kyverno/go.sum"),
+};
+
+/// Another one.
+pub const GATEKEEPER: Module = Module {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/go/gatekeeper"),
+    main: "github.com/open-policy-agent/gatekeeper/v3",
+    go_mod: include_str!("../go/gatekeeper/go.mod"),
+    go_sum: include_str!("../go/gatekeeper/go.sum"),
+};
+
 /// A program of a module.
 #[derive(Debug)]
 pub struct Program {

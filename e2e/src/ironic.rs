@@ -186,6 +186,17 @@ impl Ironic {
         self.service.multiply(self.group.dir(), count)
     }
 
+    /// Makes a copy of the one node that there is, with all that belongs to it, for each list: what stands in the place of what.
+    /// Behind Ironic's back, as [`Self::multiply`] does.
+    pub fn copy_node(&self, copies: &[Vec<(String, String)>]) -> Result<()> {
+        self.service.copy_node(self.group.dir(), copies)
+    }
+
+    /// The numbers of its processes, without the rack's.
+    pub fn processes(&self) -> Result<Vec<u32>> {
+        self.service.processes()
+    }
+
     /// Ends Ironic in good order. The machines go on, and the database stays.
     pub fn stop(&self) -> Result<()> {
         self.service.stop()

@@ -37,6 +37,7 @@ pub mod node;
 pub mod operators;
 pub mod oracle;
 pub mod packages;
+pub mod peers;
 pub mod played_hosts;
 pub mod ports;
 pub mod process_group;

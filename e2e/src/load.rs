@@ -3,7 +3,7 @@
 use crate::control_plane::ControlPlane;
 use anyhow::{Context, Result, bail};
 use ironward::policy::trial::Attempt;
-use reqwest::{Certificate, Client, StatusCode};
+use reqwest::{Certificate, Client, StatusCode, header::CONTENT_TYPE};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
@@ -31,7 +31,10 @@ pub fn reviews() -> Result<Vec<Review>> {
         let mut object = host;
         change(&mut object);
         let attempt = Attempt { object: Some(object), old_object, ..Attempt::default() };
-        let request = attempt.review()?;
+        let mut request = attempt.review()?;
+        // The API server always says which ones; not everybody who is asked can do without.
+        let options = if is_update { "UpdateOptions" } else { "CreateOptions" };
+        request["options"] = json!({"apiVersion": "meta.k8s.io/v1", "kind": options});
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
         anyhow::Ok(Review { name, path, body: serde_json::to_vec(&review)? })
     };
@@ -73,7 +76,9 @@ pub fn clients(plane: &ControlPlane, connections: usize) -> Result<Vec<Client>> 
 
 /// Asks, and reads the answer.
 pub async fn ask(client: &Client, url: &str, body: Vec<u8>) -> Result<()> {
-    let answer = client.post(url).body(body).send().await.context("no answer")?;
+    // As the API server says it; not everybody who is asked takes anything else.
+    let question = client.post(url).header(CONTENT_TYPE, "application/json").body(body);
+    let answer = question.send().await.context("no answer")?;
     let status = answer.status();
     let text = answer.bytes().await.context("an answer broke off")?;
     let is_nothing = url.ends_with(NOWHERE) && status == StatusCode::NOT_FOUND;

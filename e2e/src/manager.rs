@@ -146,7 +146,8 @@ fn list(objects: &[Value]) -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()
 }
 
-fn apply(plane: &ControlPlane, objects: &[Value]) -> Result<()> {
+/// Applies objects in their order.
+pub fn apply(plane: &ControlPlane, objects: &[Value]) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }

@@ -41,6 +41,16 @@ pub fn provide() -> Result<()> {
     metal3::ip_address_manager().map(drop)
 }
 
+/// The same for the operator of hosts alone.
+pub fn provide_hosts() -> Result<()> {
+    HOSTS.provide()
+}
+
+/// Installs the kinds of the operator of hosts, and no others.
+pub fn install_host_kinds(plane: &ControlPlane) -> Result<()> {
+    manager::install_kinds(plane, &HOSTS.kinds(plane)?)
+}
+
 /// Installs the kinds of both, and those that CAPM3 works with: Cluster API's and the addresses'.
 pub fn install_kinds(plane: &ControlPlane) -> Result<()> {
     install_own_kinds(plane)?;
@@ -68,14 +78,31 @@ fn definitions(folder: &PathBuf) -> Result<Vec<Value>> {
 
 /// Starts the operator of hosts, for machines that need not be there.
 pub fn baremetal_operator(plane: &ControlPlane) -> Result<Operator> {
+    baremetal_operator_with(plane, |command| {
+        command.arg("-demo-mode");
+    })
+}
+
+/// The same for an Ironic, whose address is among the settings.
+pub fn baremetal_operator_with(
+    plane: &ControlPlane,
+    settings: impl FnOnce(&mut Command),
+) -> Result<Operator> {
     let certificates = plane.dir().join("baremetal-operator");
     // It has no flag for them.
     HOSTS.certificate(plane, &certificates.join("k8s-webhook-server/serving-certs"))?;
     HOSTS.start(plane, |command, probes| {
-        command.env("TMPDIR", &certificates).args(["-demo-mode", "-enable-leader-election"]);
+        command.env("TMPDIR", &certificates).arg("-enable-leader-election");
         command.arg("-metrics-addr=0").arg(format!("-webhook-port={}", HOSTS.port));
         command.arg(format!("-health-addr=127.0.0.1:{probes}"));
+        settings(command);
     })
+}
+
+/// Where its webhook of hosts is asked directly.
+#[must_use]
+pub fn host_webhook() -> String {
+    format!("https://127.0.0.1:{}/validate-metal3-io-v1alpha1-baremetalhost", HOSTS.port)
 }
 
 /// Starts the infrastructure provider of Cluster API.

@@ -1,5 +1,5 @@
-//! Hosts that are available because somebody says so, and machines without Cluster API: for who wants to know what it costs to bring
-//! the two together, and nothing else.
+//! Many hosts, and machines without Cluster API: for who wants to know what it costs to bring the two together. Hosts are available because
+//! somebody says so, or because an operator with a simulation makes them so.
 
 use crate::{
     control_plane::ControlPlane,
@@ -18,9 +18,10 @@ use kube::{
 };
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{
-        Arc,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -31,8 +32,14 @@ use tokio::runtime::Runtime;
 const AT_ONCE: usize = 16;
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The Secret of all BMCs.
-const CREDENTIALS: &str = "bmc";
+/// Who makes hosts what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts {
+    /// We do.
+    Played,
+    /// An operator that has a simulation of machines.
+    Simulated,
+}
 
 const HOST: Kind = ("metal3.io", "v1alpha1", "BareMetalHost");
 const METAL3_MACHINE: Kind = (INFRASTRUCTURE, "v1beta2", "Metal3Machine");
@@ -45,7 +52,8 @@ pub struct PlayedHosts {
     client: Client,
     namespace: String,
     watched: Watched,
-    writes_images: Arc<AtomicBool>,
+    under: Hosts,
+    writes_images: AtomicBool,
 }
 
 impl fmt::Debug for PlayedHosts {
@@ -55,8 +63,8 @@ impl fmt::Debug for PlayedHosts {
 }
 
 impl PlayedHosts {
-    /// Creates hosts, all of them available.
-    pub fn start(plane: &ControlPlane, namespace: &str, count: usize) -> Result<Self> {
+    /// Without any hosts yet.
+    pub fn start(plane: &ControlPlane, namespace: &str, under: Hosts) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -67,28 +75,33 @@ impl PlayedHosts {
         })?;
         let watched = Watched::start(plane.admin_kubeconfig(), &[HOST, METAL3_MACHINE])?;
         let namespace = namespace.to_owned();
-        let hosts = Self { runtime, client, namespace, watched, writes_images: Arc::default() };
-        hosts.create_credentials()?;
-        hosts.each(count, async |api: Api<DynamicObject>, number| {
-            let host: DynamicObject = serde_json::from_value(host(number))?;
-            api.create(&PostParams::default(), &host).await?;
-            let patch = Patch::Merge(status("available", &Value::Null));
-            api.patch_status(&name(number), &PatchParams::default(), &patch).await?;
-            Ok(())
-        })?;
-        Ok(hosts)
+        Ok(Self {
+            runtime,
+            client,
+            namespace,
+            watched,
+            under,
+            writes_images: AtomicBool::default(),
+        })
     }
 
-    /// What all BMCs take, which CAPM3 labels when it takes a host.
-    fn create_credentials(&self) -> Result<()> {
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": CREDENTIALS},
-            "stringData": {"username": "root", "password": "calvin"},
-        });
-        let secret = serde_json::from_value(secret)?;
-        let api = self.api(("", "v1", "Secret"));
-        self.runtime.block_on(api.create(&PostParams::default(), &secret))?;
-        Ok(())
+    /// Creates hosts, each with a Secret of its own: operators write to it.
+    pub fn create(&self, count: usize) -> Result<()> {
+        let secrets = self.api(("", "v1", "Secret"));
+        self.each(count, async |api: Api<DynamicObject>, number| {
+            let secret = json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name(number)},
+                "stringData": {"username": "root", "password": "calvin"},
+            });
+            secrets.create(&PostParams::default(), &serde_json::from_value(secret)?).await?;
+            let host: DynamicObject = serde_json::from_value(host(number))?;
+            api.create(&PostParams::default(), &host).await?;
+            if self.under == Hosts::Played {
+                let patch = Patch::Merge(status("available", &Value::Null));
+                api.patch_status(&name(number), &PatchParams::default(), &patch).await?;
+            }
+            Ok(())
+        })
     }
 
     fn api(&self, kind: Kind) -> Api<DynamicObject> {
@@ -166,42 +179,63 @@ impl PlayedHosts {
         Ok(())
     }
 
-    /// From now on images are written to hosts that are to have one, at once, and a Node comes up; and disks are given back.
-    pub fn write_images(&self, is_so: bool) {
-        if self.writes_images.swap(is_so, Ordering::Relaxed) || !is_so {
+    /// From now on images are written to hosts that are to have one, at once, and a Node comes up; and disks are given back. Where an operator
+    /// does all that, only Nodes come up.
+    pub fn write_images(&self) {
+        if self.writes_images.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (hosts, watched) = (self.api(HOST), self.watched.clone());
-        let (namespace, goes_on) = (self.namespace.clone(), self.writes_images.clone());
+        let (hosts, watched, under) = (self.api(HOST), self.watched.clone(), self.under);
+        let namespace = self.namespace.clone();
         let (group, version, kind) = NODE;
         let node = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let nodes = Api::<DynamicObject>::all_with(self.client.clone(), &node);
+        // For as long as the runtime is there.
         self.runtime.spawn(async move {
-            while goes_on.load(Ordering::Relaxed) {
+            let up = Mutex::new(BTreeSet::new());
+            loop {
                 let due = watched.now(|seen| {
-                    seen.all("BareMetalHost", &namespace).filter_map(due).collect::<Vec<_>>()
+                    let all = seen.all("BareMetalHost", &namespace);
+                    match under {
+                        Hosts::Played => all.filter_map(due).collect::<Vec<_>>(),
+                        Hosts::Simulated => all.filter_map(booted).collect(),
+                    }
                 });
                 stream::iter(due)
                     .for_each_concurrent(AT_ONCE, |(name, uid, status)| {
-                        let (hosts, nodes) = (&hosts, &nodes);
+                        let (hosts, nodes, up) = (&hosts, &nodes, &up);
                         async move {
+                            if under == Hosts::Simulated && lock(up).contains(&uid) {
+                                return;
+                            }
                             let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
                                 "name": name,
                                 "labels": {"metal3.io/uuid": uid, "kubernetes.io/hostname": name},
                             }});
                             // Whatever fails is found due again.
-                            if let Ok(node) = serde_json::from_value(node) {
-                                let _ = nodes.create(&PostParams::default(), &node).await;
+                            if let Ok(node) = serde_json::from_value(node)
+                                && nodes.create(&PostParams::default(), &node).await.is_ok()
+                            {
+                                lock(up).insert(uid);
                             }
-                            let patch = Patch::Merge(status);
-                            let _ =
-                                hosts.patch_status(&name, &PatchParams::default(), &patch).await;
+                            if under == Hosts::Played {
+                                let patch = Patch::Merge(status);
+                                let _ = hosts
+                                    .patch_status(&name, &PatchParams::default(), &patch)
+                                    .await;
+                            }
                         }
                     })
                     .await;
                 tokio::time::sleep(LOOK).await;
             }
         });
+    }
+
+    /// How many hosts are available.
+    #[must_use]
+    pub fn available(&self) -> usize {
+        self.count("BareMetalHost", |host| host["status"]["provisioning"]["state"] == "available")
     }
 
     /// How many hosts have a machine.
@@ -225,20 +259,10 @@ impl PlayedHosts {
     fn count(&self, kind: &str, counts: impl Fn(&Value) -> bool) -> usize {
         self.watched.now(|seen| seen.all(kind, &self.namespace).filter(|it| counts(it)).count())
     }
+}
 
-    /// Removes them all.
-    pub fn end(&self) -> Result<()> {
-        self.write_images(false);
-        let (delete, all) = (DeleteParams::default(), ListParams::default());
-        for kind in [HOST, MACHINE] {
-            self.runtime.block_on(self.api(kind).delete_collection(&delete, &all))?;
-        }
-        let (group, version, kind) = NODE;
-        let node = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let nodes = Api::<DynamicObject>::all_with(self.client.clone(), &node);
-        self.runtime.block_on(nodes.delete_collection(&delete, &all))?;
-        Ok(())
-    }
+fn lock(up: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
+    up.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn name(number: usize) -> String {
@@ -258,7 +282,7 @@ fn host(number: usize) -> Value {
             "online": true, "bootMACAddress": format!("02:00:00:{a:02x}:{b:02x}:{c:02x}"),
             "bmc": {
                 "address": format!("redfish://10.{a}.{b}.{c}/redfish/v1/Systems/1"),
-                "credentialsName": CREDENTIALS,
+                "credentialsName": name(number),
             },
         },
     })
@@ -270,6 +294,14 @@ fn status(state: &str, image: &Value) -> Value {
         "poweredOn": state == "provisioned",
         "provisioning": {"ID": "00000000-0000-0000-0000-000000000000", "state": state, "image": image},
     }})
+}
+
+/// A host on which an image runs: its name and id.
+fn booted(host: &Value) -> Option<(String, String, Value)> {
+    let metadata = &host["metadata"];
+    let is_booted = host["status"]["provisioning"]["state"] == "provisioned";
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    is_booted.then_some((text(&metadata["name"])?, text(&metadata["uid"])?, Value::Null))
 }
 
 /// What the operator of hosts would do now: the host's name and id, and its new status.

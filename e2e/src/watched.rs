@@ -36,7 +36,7 @@ pub struct Seen {
     complete: usize,
 }
 
-/// A watch of several kinds in all namespaces. It ends with the process.
+/// A watch of several kinds in all namespaces. It ends with the process, or with the API server when nobody looks any more.
 #[derive(Clone)]
 pub struct Watched {
     seen: Arc<(Mutex<Seen>, Condvar)>,
@@ -68,7 +68,9 @@ impl Watched {
                     anyhow::Ok(())
                 })
             });
-            eprintln!("nothing is watched any more: {end:?}");
+            if let Err(error) = end {
+                eprintln!("nothing is watched any more: {error:#}");
+            }
         });
         watched.until(Duration::from_mins(1), "all is heard of", |seen| {
             if seen.complete >= count { Ok(()) } else { Err(seen.complete) }
@@ -98,7 +100,13 @@ impl Watched {
                 Ok(Event::InitDone) => seen.complete += 1,
                 Ok(Event::Init) => {}
                 // The kind may not be served yet, or the API server be busy: it is tried again.
-                Err(error) => eprintln!("{kind} is not watched for now: {error}"),
+                Err(error) => {
+                    // Nobody looks any more, and so the API server may be gone for good.
+                    if Arc::strong_count(&self.seen) == 1 {
+                        return;
+                    }
+                    eprintln!("{kind} is not watched for now: {error}");
+                }
             }
             drop(seen);
             self.seen.1.notify_all();

@@ -72,6 +72,27 @@ impl Service {
         Ok(())
     }
 
+    /// Makes a copy of the one node for each list, which says what stands in the place of what.
+    pub fn copy_node(&self, dir: &Path, copies: &[Vec<(String, String)>]) -> Result<()> {
+        let file = dir.join("copies.json");
+        fs::write(&file, serde_json::to_vec(copies)?).context("could not write the copies")?;
+        let mut command = self.environment.command("multiply.py", dir);
+        command.arg("--database").arg(dir.join("ironic.sqlite")).arg("--copies").arg(file);
+        let answer = kubectl::run(&mut command, "")?;
+        ensure!(answer.success, "could not copy a node in Ironic's database\n{}", answer.err);
+        Ok(())
+    }
+
+    /// The numbers of its processes.
+    pub fn processes(&self) -> Result<Vec<u32>> {
+        let process = self.process();
+        let process =
+            process.as_ref().filter(|process| runs(process)).context("Ironic does not run")?;
+        let workers = children(process.id())?;
+        let workers = workers.iter().filter_map(|it| u32::try_from(it.as_raw_pid()).ok());
+        Ok(std::iter::once(process.id()).chain(workers).collect())
+    }
+
     /// Starts it, without waiting.
     pub fn launch(&self, group: &ProcessGroup) -> Result<()> {
         let mut command = self.environment.command("run_ironic.py", group.dir());

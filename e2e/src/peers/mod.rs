@@ -1,0 +1,12 @@
+//! What a user could pick instead of Ironward, on the same API server and with the same work.
+
+pub mod admission;
+pub mod engine;
+pub mod engines;
+pub mod figures;
+pub mod gatekeeper;
+pub mod hosts;
+pub mod kyverno;
+pub mod machines;
+mod picture;
+pub mod report;
