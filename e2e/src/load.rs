@@ -1,10 +1,13 @@
 //! Load on the webhook: what is asked, by whom, and what it costs the one who answers.
 
-use crate::control_plane::ControlPlane;
+use crate::{control_plane::ControlPlane, process_group};
 use anyhow::{Context, Result, bail};
 use ironward::policy::trial::Attempt;
 use reqwest::{Certificate, Client, StatusCode, header::CONTENT_TYPE};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::{
+    process::Signal,
+    thread::{CpuSet, sched_setaffinity},
+};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 
@@ -94,6 +97,29 @@ pub fn hold_to(cores: impl IntoIterator<Item = usize>) -> Result<()> {
     let mut set = CpuSet::new();
     cores.into_iter().for_each(|core| set.set(core));
     sched_setaffinity(None, &set).context("could not hold a thread to a core")
+}
+
+/// While there is one, the control plane stands still: in a cluster it has cores of its own, here it would take them from who is measured.
+#[derive(Debug)]
+pub struct StandStill<'a>(&'a [process_group::Process]);
+
+impl<'a> StandStill<'a> {
+    /// From now on.
+    pub fn of(plane: &'a ControlPlane) -> Result<Self> {
+        let still = Self(plane.processes());
+        still.0.iter().try_for_each(|process| process.signal(Signal::STOP))?;
+        Ok(still)
+    }
+}
+
+impl Drop for StandStill<'_> {
+    fn drop(&mut self) {
+        for process in self.0 {
+            if let Err(error) = process.signal(Signal::CONT) {
+                eprintln!("{error:#}");
+            }
+        }
+    }
 }
 
 /// A process of this machine, by what the kernel counts of it.

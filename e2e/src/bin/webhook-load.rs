@@ -11,11 +11,9 @@ use ironward_e2e::{
     control_plane::ControlPlane,
     fleet::{self, Member},
     ironward::{self, Ironward, Options},
-    load::{self, Latencies, Process, number, reviews},
-    process_group,
+    load::{self, Latencies, Process, StandStill, number, reviews},
     progress::{Progress, say},
 };
-use rustix::process::Signal;
 use serde_json::json;
 use std::{
     sync::Arc,
@@ -119,27 +117,6 @@ async fn measure(
         arguments.hosts
     ));
     Ok(())
-}
-
-/// While there is one, the control plane stands still: in a cluster it has cores of its own, here it would take them from who is measured.
-struct StandStill<'a>(&'a [process_group::Process]);
-
-impl<'a> StandStill<'a> {
-    fn of(plane: &'a ControlPlane) -> Result<Self> {
-        let still = Self(plane.processes());
-        still.0.iter().try_for_each(|process| process.signal(Signal::STOP))?;
-        Ok(still)
-    }
-}
-
-impl Drop for StandStill<'_> {
-    fn drop(&mut self) {
-        for process in self.0 {
-            if let Err(error) = process.signal(Signal::CONT) {
-                eprintln!("{error:#}");
-            }
-        }
-    }
 }
 
 /// Asks as fast as answers come, and returns how many came.

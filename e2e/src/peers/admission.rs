@@ -11,7 +11,7 @@ use super::{
 use crate::{
     control_plane::ControlPlane,
     ironward::{self, Ironward, Options},
-    load::{self, Latencies, Process, number, reviews},
+    load::{self, Latencies, Process, StandStill, number, reviews},
     operators, process_group,
     progress::{Progress, say},
     release::{OWN_KINDS, install_kinds},
@@ -20,7 +20,6 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Certificate, Client, Identity};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -407,21 +406,17 @@ impl<'a> Stage<'a> {
         };
         let span = Duration::from_secs(self.plan.seconds);
         self.askers.runtime.block_on(saturate(&ask, Duration::from_millis(500)))?;
-        let still: Vec<_> = self.plane.processes().iter().collect();
-        still.iter().try_for_each(|it| it.signal(Signal::STOP))?;
-        let measured = (|| {
-            let (begun, before) = (Instant::now(), process.cpu()?);
-            let (answered, latencies) = self.askers.runtime.block_on(saturate(&ask, span))?;
-            let (took, cpu) = (begun.elapsed(), process.cpu()?.saturating_sub(before));
-            anyhow::Ok(Alone {
-                throughput: number(answered) / took.as_secs_f64(),
-                cpu: cpu.as_secs_f64() * 1e6 / number(answered),
-                p99: latencies.quantile(990).as_secs_f64() * 1e3,
-                memory: process.memory()?,
-            })
-        })();
-        still.iter().try_for_each(|it| it.signal(Signal::CONT))?;
-        measured
+        let stillness = StandStill::of(&self.plane)?;
+        let (begun, before) = (Instant::now(), process.cpu()?);
+        let (answered, latencies) = self.askers.runtime.block_on(saturate(&ask, span))?;
+        let (took, cpu) = (begun.elapsed(), process.cpu()?.saturating_sub(before));
+        drop(stillness);
+        Ok(Alone {
+            throughput: number(answered) / took.as_secs_f64(),
+            cpu: cpu.as_secs_f64() * 1e6 / number(answered),
+            p99: latencies.quantile(990).as_secs_f64() * 1e3,
+            memory: process.memory()?,
+        })
     }
 }
 
