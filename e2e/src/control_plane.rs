@@ -11,6 +11,10 @@ use crate::{
     progress::Progress,
 };
 use anyhow::{Context, Result, bail};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -18,6 +22,7 @@ use std::{
     process::Command,
     time::Duration,
 };
+use tokio::runtime::Runtime;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a start may be lost to another process that took its port first.
@@ -183,6 +188,17 @@ impl ControlPlane {
     #[must_use]
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.programs.kubectl, &self.admin)
+    }
+
+    /// A client of the administrator, on a runtime.
+    pub fn client(&self, runtime: &Runtime) -> Result<Client> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let kubeconfig = Kubeconfig::read_from(&self.admin)?;
+        runtime.block_on(async {
+            let options = KubeConfigOptions::default();
+            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+            Ok(Client::try_from(config)?)
+        })
     }
 
     /// Where the control plane keeps its files; gone when it ends.

@@ -9,12 +9,11 @@ use crate::{
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::{
-    Api, Client, Config,
+    Api, Client,
     api::{
         ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
         PostParams,
     },
-    config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Value, json};
 use std::{
@@ -65,14 +64,8 @@ impl fmt::Debug for PlayedHosts {
 impl PlayedHosts {
     /// Without any hosts yet.
     pub fn start(plane: &ControlPlane, namespace: &str, under: Hosts) -> Result<Self> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let client = runtime.block_on(async {
-            let options = KubeConfigOptions::default();
-            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-            anyhow::Ok(Client::try_from(config)?)
-        })?;
+        let client = plane.client(&runtime)?;
         let watched = Watched::start(plane.admin_kubeconfig(), &[HOST, METAL3_MACHINE])?;
         let namespace = namespace.to_owned();
         Ok(Self {

@@ -5,12 +5,11 @@ use crate::{control_plane::ControlPlane, fleet::Member, ironic::Ironic, watched:
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::{
-    Api, Client, Config, ResourceExt,
+    Api, Client, ResourceExt,
     api::{
         ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
         PostParams,
     },
-    config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Value, json};
 use std::fmt;
@@ -55,14 +54,8 @@ impl fmt::Debug for Objects {
 impl Objects {
     /// Those of a namespace of this control plane.
     pub fn of(plane: &ControlPlane, namespace: &str) -> Result<Self> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let kubeconfig = Kubeconfig::read_from(plane.admin_kubeconfig())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let client = runtime.block_on(async {
-            let options = KubeConfigOptions::default();
-            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-            anyhow::Ok(Client::try_from(config)?)
-        })?;
+        let client = plane.client(&runtime)?;
         Ok(Self { runtime, client, namespace: namespace.to_owned() })
     }
 
