@@ -101,14 +101,18 @@ impl Running {
 /// Whether this replica is the one that reconciles.
 struct Leading(watch::Receiver<bool>);
 
+/// How many threads are to share a kind of work.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+}
+
 /// Where there is one core, no thread has to wake another.
 fn runtime() -> io::Result<Runtime> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut runtime = match cores {
+    let mut runtime = match threads() {
         1 => runtime::Builder::new_current_thread(),
         _ => runtime::Builder::new_multi_thread(),
     };
-    runtime.worker_threads(cores.min(MOST_THREADS)).enable_all().build()
+    runtime.worker_threads(threads()).enable_all().build()
 }
 
 async fn serve(settings: &Settings) -> Result<()> {

@@ -13,6 +13,9 @@ use std::{fs, time::Duration};
 
 const HOST: &str = include_str!("../../tests/cel/baremetalhost.json");
 
+/// The kernel's unit of processor time towards programs, on every machine, in milliseconds.
+const TICK: u64 = 10;
+
 const NOWHERE: &str = "/nowhere";
 
 /// A question that the API server would ask.
@@ -143,8 +146,7 @@ impl Process {
             stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok());
         let ticks = ticks(11).zip(ticks(12)).context("the kernel counts otherwise")?;
-        // The kernel's unit towards programs, on every machine.
-        Ok(Duration::from_millis((ticks.0 + ticks.1) * 10))
+        Ok(Duration::from_millis((ticks.0 + ticks.1) * TICK))
     }
 
     /// What it holds of memory, in MiB.
@@ -166,6 +168,15 @@ impl Process {
     }
 }
 
+/// For how long this machine, if it is a virtual one, has wanted to run so far and was not, on all its cores together.
+pub fn stolen() -> Result<Duration> {
+    let stat = fs::read_to_string("/proc/stat")?;
+    let all = stat.lines().next().and_then(|line| line.strip_prefix("cpu "));
+    let ticks =
+        all.and_then(|it| it.split_whitespace().nth(7)).context("the kernel counts otherwise")?;
+    Ok(Duration::from_millis(ticks.parse::<u64>()? * TICK))
+}
+
 /// A count as a number that can be divided; none here is near what a double cannot hold.
 #[must_use]
 pub fn number(count: usize) -> f64 {
@@ -180,6 +191,17 @@ impl Latencies {
     /// One more.
     pub fn add(&mut self, latency: Duration) {
         self.0.push(latency);
+    }
+
+    /// Those of another, too.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// How many took longer than this.
+    #[must_use]
+    pub fn over(&self, limit: Duration) -> usize {
+        self.0.iter().filter(|it| **it > limit).count()
     }
 
     /// How many.

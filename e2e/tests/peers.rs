@@ -9,33 +9,49 @@ use ironward_e2e::{
     http, ironward, load,
     node::apart,
     peers::{
-        engine::{Engine, Probe, Rules, bad_host, good_host},
+        engine::{Engine, Probe, Rules, submit},
         gatekeeper, kyverno,
     },
 };
 use serde_json::{Value, json};
 use std::fs;
 
+const JUDGE: &str = "the-engine";
+
 type Start = fn(&ControlPlane, &Rules) -> Result<Engine>;
-type Remove = fn(&ControlPlane, Engine) -> Result<()>;
+type Remove = fn(&ControlPlane, &Rules, Engine) -> Result<()>;
 
 /// Starts an engine twice, for nothing may be left of the first time.
 fn judges(plane: &ControlPlane, start: Start, remove: Remove) {
-    let (rules, probe) = (Rules::read().unwrap(), Probe::new(plane).unwrap());
+    let (rules, probe) = (Rules::of(JUDGE).unwrap(), Probe::new(plane).unwrap());
+    let another = Rules::of("another").unwrap();
     for _ in 0..2 {
-        assert_eq!(probe.refusal(bad_host()).unwrap(), None);
+        assert_eq!(probe.refusal(rules.bad_host()).unwrap(), None);
         let engine = start(plane, &rules).unwrap();
-        let reason = probe.refusal(bad_host()).unwrap().unwrap_or_default();
+        let reason = probe.refusal(rules.bad_host()).unwrap().unwrap_or_default();
         assert!(reason.contains(rules.message()), "{reason}");
         // Both know how to have the API server judge instead, by a policy of its own.
         assert!(reason.starts_with("admission webhook"), "{reason}");
-        assert_eq!(probe.refusal(good_host()).unwrap(), None);
+        assert_eq!(probe.refusal(rules.good_host()).unwrap(), None);
+        // What somebody else is to judge is not even sent to it.
+        assert_eq!(probe.refusal(another.bad_host()).unwrap(), None);
+        assert_eq!(webhooks_without(plane, rules.selector()), Vec::<Value>::new());
         answers_directly(plane, &engine, &rules);
         let memory = load::Process::of(engine.process.id()).memory().unwrap();
         eprintln!("{}: ready after {:?}, {memory:.0} MiB", engine.url, engine.ready_after);
-        remove(plane, engine).unwrap();
-        assert_eq!(probe.refusal(bad_host()).unwrap(), None);
+        remove(plane, &rules, engine).unwrap();
+        assert_eq!(probe.refusal(rules.bad_host()).unwrap(), None);
     }
+}
+
+/// The webhooks about hosts that the API server would ask about others than these.
+fn webhooks_without(plane: &ControlPlane, selector: &Value) -> Vec<Value> {
+    let all = ["get", "validatingwebhookconfigurations", "--output", "json"];
+    let all: Value = serde_json::from_str(&plane.kubectl().expect(&all).unwrap()).unwrap();
+    let webhooks = all["items"].as_array().unwrap().iter().flat_map(|it| it["webhooks"].as_array());
+    let webhooks =
+        webhooks.flatten().filter(|it| it["rules"].to_string().contains("baremetalhosts"));
+    webhooks.filter(|it| it["objectSelector"] != *selector).cloned().collect()
 }
 
 /// What breaks each of the rules, in their order.
@@ -60,7 +76,8 @@ fn answers_directly(plane: &ControlPlane, engine: &Engine, rules: &Rules) {
     let client = http::builder().tls_certs_only([authority]).build().unwrap();
     let reviews = load::reviews().unwrap();
     let review = reviews.iter().find(|it| it.name == "validate a create").unwrap();
-    let review: Value = serde_json::from_slice(&review.body).unwrap();
+    let mut review: Value = serde_json::from_slice(&review.body).unwrap();
+    submit(&mut review["request"]["object"], JUDGE);
     let answer = |review: &Value| -> Value {
         let answer = client.post(&engine.url).json(review).send().unwrap();
         answer.json::<Value>().unwrap()["response"].take()

@@ -103,7 +103,7 @@ pub(super) async fn serve(
     let desk = Arc::new(desk);
     running.until_stopped(server::follow_policies(Arc::clone(&desk)));
     let tls = serving.tls.clone();
-    tasks.spawn(server::serve(listener, serving.tls, desk, stop.clone()));
+    tasks.spawn(server::serve(&listener, &serving.tls, &desk, stop, super::threads())?);
     Ok(tls)
 }
 

@@ -36,20 +36,20 @@ struct Arguments {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "nothing,in-tree,ironward,shipped,kyverno,gatekeeper,baremetal-operator"
+        default_value = "nothing,accepting,in-tree,ironward,shipped,kyverno,gatekeeper,baremetal-operator"
     )]
     contenders: Vec<Contender>,
     /// How many hosts are stored, one size after the other.
     #[arg(long, value_delimiter = ',', default_value = "100,1000,10000")]
     sizes: Vec<usize>,
-    /// How often each has its turn in admission, at each size.
-    #[arg(long, default_value_t = 2)]
+    /// How often admission is measured at the size in the middle; at the others it is once.
+    #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// How often each has its turn with machines, which takes minutes.
     #[arg(long, default_value_t = 1)]
     long_rounds: usize,
-    /// How many hosts are created one after the other.
-    #[arg(long, default_value_t = 600)]
+    /// How many hosts are created for each of them, one after the other, in a round.
+    #[arg(long, default_value_t = 1000)]
     creates: usize,
     /// How long as many as possible are created, in seconds.
     #[arg(long, default_value_t = 2)]
@@ -166,7 +166,8 @@ fn main() -> Result<()> {
     let parts = Which::ALL.map(|(_, name)| kept(name).map(|part| Some((name, part?))));
     let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
     let parts: Vec<_> = parts.into_iter().flatten().collect();
-    report::write(&arguments.guide, &machine()?, &parts)
+    print!("{}", report::write(&arguments.guide, &machine()?, &parts)?);
+    Ok(())
 }
 
 fn measure(

@@ -38,23 +38,38 @@ impl Engine {
     }
 }
 
-/// What hosts are judged by.
+/// The label of a host that says who is to judge it: so all can be there at one time, and have no more to do with each other's hosts
+/// than the API server has to see that.
+const JUDGE: &str = "judged-by";
+
+/// What hosts are judged by, and by whom.
 #[derive(Debug)]
 pub struct Rules {
+    judge: String,
     policy: Value,
+    binding: Value,
 }
 
 impl Rules {
-    /// In Kubernetes' own form: the policy, and its binding.
-    pub const TEXT: &str = include_str!("../../peers/rules.yaml");
-
-    /// Those that every engine is given.
-    pub fn read() -> Result<Self> {
+    /// Those that every engine is given, for the hosts that one of them is to judge.
+    pub fn of(judge: &str) -> Result<Self> {
         let objects: Vec<Value> =
-            serde_saphyr::from_multiple(Self::TEXT).context("the rules are no YAML")?;
-        let mut policies =
-            objects.into_iter().filter(|it| it["kind"] == "ValidatingAdmissionPolicy");
-        Ok(Self { policy: policies.next().context("the rules have no policy")? })
+            serde_saphyr::from_multiple(include_str!("../../peers/rules.yaml"))
+                .context("the rules are no YAML")?;
+        let object = |kind: &str| {
+            let mut of_kind = objects.iter().filter(|it| it["kind"] == kind);
+            of_kind.next().cloned().with_context(|| format!("the rules have no {kind}"))
+        };
+        let mut policy = object("ValidatingAdmissionPolicy")?;
+        narrow(&mut policy, judge);
+        let binding = object("ValidatingAdmissionPolicyBinding")?;
+        Ok(Self { judge: judge.to_owned(), policy, binding })
+    }
+
+    /// In Kubernetes' own form: the policy, and its binding.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}\n---\n{}\n", self.policy, self.binding)
     }
 
     /// What they are called.
@@ -69,33 +84,57 @@ impl Rules {
         &self.policy["spec"]
     }
 
-    /// What whoever creates [`bad_host`] is told.
+    /// Which hosts they are about.
+    #[must_use]
+    pub fn selector(&self) -> &Value {
+        &self.spec()["matchConstraints"]["objectSelector"]
+    }
+
+    /// What whoever creates [`Self::bad_host`] is told.
     #[must_use]
     pub fn message(&self) -> &str {
         self.spec()["validations"][0]["message"].as_str().unwrap_or_default()
     }
+
+    /// A host that breaks the first of them, and no other.
+    #[must_use]
+    pub fn bad_host(&self) -> Value {
+        self.host("nonsense://192.0.2.1")
+    }
+
+    /// A host that breaks none.
+    #[must_use]
+    pub fn good_host(&self) -> Value {
+        self.host("redfish+https://192.0.2.1/redfish/v1/Systems/1")
+    }
+
+    fn host(&self, address: &str) -> Value {
+        let mut host = json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": "probe"},
+            "spec": {
+                "online": true, "bootMACAddress": "02:00:00:00:00:01",
+                "bmc": {"address": address, "credentialsName": "probe-bmc"},
+            },
+        });
+        submit(&mut host, &self.judge);
+        host
+    }
 }
 
-/// A host that breaks the first of the rules, and no other.
+/// Has a host judged by somebody.
+pub fn submit(host: &mut Value, judge: &str) {
+    host["metadata"]["labels"][JUDGE] = judge.into();
+}
+
+/// Has a policy be about the hosts alone that one is to judge.
+pub fn narrow(policy: &mut Value, judge: &str) {
+    policy["spec"]["matchConstraints"]["objectSelector"] = selector(judge);
+}
+
+/// Those hosts.
 #[must_use]
-pub fn bad_host() -> Value {
-    host("nonsense://192.0.2.1")
-}
-
-/// A host that breaks none.
-#[must_use]
-pub fn good_host() -> Value {
-    host("redfish+https://192.0.2.1/redfish/v1/Systems/1")
-}
-
-fn host(address: &str) -> Value {
-    json!({
-        "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": "probe"},
-        "spec": {
-            "online": true, "bootMACAddress": "02:00:00:00:00:01",
-            "bmc": {"address": address, "credentialsName": "probe-bmc"},
-        },
-    })
+pub fn selector(judge: &str) -> Value {
+    json!({"matchLabels": {JUDGE: judge}})
 }
 
 /// Somebody who tries to create hosts, of which none is stored.
@@ -151,16 +190,16 @@ impl Probe {
         let process = plane.spawn(name, command)?;
         process.wait_until(PATIENCE, || {
             // An engine that cannot be reached refuses too, but not for that.
-            let refusal = self.refusal(bad_host()).ok().flatten();
+            let refusal = self.refusal(rules.bad_host()).ok().flatten();
             refusal.is_some_and(|reason| reason.contains(rules.message()))
         })?;
         Ok(Engine { process, url, ready_after: started.elapsed() })
     }
 
     /// Waits until nobody minds a bad host any more.
-    pub fn wait_until_accepted(&self) -> Result<()> {
+    pub fn wait_until_accepted(&self, rules: &Rules) -> Result<()> {
         crate::eventually::eventually(PATIENCE, "a bad host is accepted", || {
-            match self.refusal(bad_host()) {
+            match self.refusal(rules.bad_host()) {
                 Ok(None) => Ok(()),
                 Ok(Some(reason)) => Err(reason),
                 Err(error) => Err(format!("{error:#}")),

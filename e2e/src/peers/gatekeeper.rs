@@ -161,6 +161,7 @@ fn configuration(
         if is_of_rules {
             webhook["rules"] = rules.spec()["matchConstraints"]["resourceRules"].clone();
             webhook["failurePolicy"] = rules.spec()["failurePolicy"].clone();
+            webhook["objectSelector"] = rules.selector().clone();
         }
     }
     Ok(configuration)
@@ -209,13 +210,16 @@ fn constraint(rules: &Rules) -> Value {
         "metadata": {"name": rules.name()},
         "spec": {
             "enforcementAction": "deny",
-            "match": {"kinds": [{"apiGroups": groups, "kinds": ["BareMetalHost"]}]},
+            "match": {
+                "kinds": [{"apiGroups": groups, "kinds": ["BareMetalHost"]}],
+                "labelSelector": rules.selector(),
+            },
         },
     })
 }
 
 /// Ends it and takes its webhooks and rules away, so that whoever comes next is alone.
-pub fn remove(plane: &ControlPlane, engine: Engine) -> Result<()> {
+pub fn remove(plane: &ControlPlane, rules: &Rules, engine: Engine) -> Result<()> {
     let kubectl = plane.kubectl();
     kubectl.expect(&["delete", "validatingwebhookconfiguration", CONFIGURATION])?;
     engine.end()?;
@@ -228,5 +232,5 @@ pub fn remove(plane: &ControlPlane, engine: Engine) -> Result<()> {
         let delete = ["delete", "customresourcedefinition", &definition, "--ignore-not-found"];
         kubectl.expect(&delete)?;
     }
-    Probe::new(plane)?.wait_until_accepted()
+    Probe::new(plane)?.wait_until_accepted(rules)
 }

@@ -98,8 +98,8 @@ fn secrets(plane: &ControlPlane, namespace: &str) -> Result<[Value; 2]> {
 
 /// Starts it, and waits until the rules are in force.
 pub fn start(plane: &ControlPlane, rules: &Rules) -> Result<Engine> {
-    manager::apply(plane, &[policy(rules)])?;
     let manifests = manifests()?;
+    manager::apply(plane, &[policy(rules), settings(rules, &manifests)?])?;
     let published = Published::find(&manifests, DEPLOYMENT)?;
     let account = engine::kubeconfig(plane, published.namespace(), published.account())?;
     let [webhook, metrics, own_metrics] = ports::free()?;
@@ -118,6 +118,17 @@ pub fn start(plane: &ControlPlane, rules: &Rules) -> Result<Engine> {
     Probe::new(plane)?.start(plane, rules, (ADMISSION.name, command, url))
 }
 
+/// It tells the API server of what its settings select, and not of what its policies do.
+fn settings(rules: &Rules, manifests: &[Value]) -> Result<Value> {
+    let mut all = manifests.iter().filter(|it| it["data"]["webhooks"].is_string());
+    let mut settings = all.next().context("the manifests have no settings of webhooks")?.clone();
+    let webhooks = settings["data"]["webhooks"].as_str().unwrap_or_default();
+    let mut webhooks: Value = serde_json::from_str(webhooks)?;
+    webhooks["objectSelector"] = rules.selector().clone();
+    settings["data"]["webhooks"] = webhooks.to_string().into();
+    Ok(settings)
+}
+
 /// It takes the `spec` as it is, and the binding's actions in it.
 fn policy(rules: &Rules) -> Value {
     let mut spec = rules.spec().clone();
@@ -130,7 +141,7 @@ fn policy(rules: &Rules) -> Value {
 }
 
 /// Ends it and takes its webhooks and rules away, so that whoever comes next is alone.
-pub fn remove(plane: &ControlPlane, engine: Engine) -> Result<()> {
+pub fn remove(plane: &ControlPlane, rules: &Rules, engine: Engine) -> Result<()> {
     // First: it would tell the API server of them again.
     engine.end()?;
     let kubectl = plane.kubectl();
@@ -141,5 +152,5 @@ pub fn remove(plane: &ControlPlane, engine: Engine) -> Result<()> {
     let manifests = manifests()?;
     let namespace = Published::find(&manifests, DEPLOYMENT)?.namespace();
     kubectl.in_namespace(namespace).expect(&["delete", "leases", "--all"])?;
-    Probe::new(plane)?.wait_until_accepted()
+    Probe::new(plane)?.wait_until_accepted(rules)
 }

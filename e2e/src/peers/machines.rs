@@ -157,10 +157,10 @@ fn grow(plan: &Plan) -> Result<Vec<Growth>> {
             let hosts = u16::try_from(*size)?;
             let work = Work { hosts, machines: plan.few.min(hosts), under: Hosts::Played };
             let machines = number(work.machines.into());
-            let measured = Run::new(plan, provider, work)?.measure()?;
-            let step = &measured.associated;
+            let run = Run::new(plan, provider, work)?;
+            let (step, memory) = (run.associate()?, run.sum(Process::peak_memory)?);
             let figures =
-                [step.cpu.as_secs_f64() * 1e3 / machines, step.took.as_secs_f64(), measured.memory];
+                [step.cpu.as_secs_f64() * 1e3 / machines, step.took.as_secs_f64(), memory];
             series.iter_mut().zip(figures).for_each(|(series, it)| series.push(Samples(vec![it])));
         }
         for (growth, series) in growths.iter_mut().zip(series) {
@@ -225,14 +225,8 @@ impl<'a> Run<'a> {
     fn measure(self) -> Result<Measured> {
         let all = usize::from(self.work.machines);
         // With a simulation, images are written when they are: a Node comes up where one was.
-        if self.work.under == Hosts::Simulated {
-            self.hosts.write_images();
-        }
-        let associated = self.step("every machine has a host", || {
-            self.hosts.create_metal3_machines(all)?;
-            self.until("have a host", || self.hosts.in_use(), all)
-        })?;
         self.hosts.write_images();
+        let associated = self.associate()?;
         let provisioned = self.step("every machine is provisioned", || {
             self.until("are provisioned", || self.hosts.provisioned(), all)
         })?;
@@ -243,6 +237,14 @@ impl<'a> Run<'a> {
         let memory = self.sum(Process::peak_memory)?;
         let (provider, available) = (self.provider, self.available);
         Ok(Measured { provider, available, associated, provisioned, deleted, memory })
+    }
+
+    fn associate(&self) -> Result<Step> {
+        let all = usize::from(self.work.machines);
+        self.step("every machine has a host", || {
+            self.hosts.create_metal3_machines(all)?;
+            self.until("have a host", || self.hosts.in_use(), all)
+        })
     }
 
     /// Of all processes of a provider.

@@ -1,5 +1,6 @@
 //! What a user could pick instead of Ironward, on the same API server and with the same work.
 
+pub mod accepting;
 pub mod admission;
 pub mod engine;
 pub mod engines;

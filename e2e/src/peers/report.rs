@@ -11,8 +11,8 @@ use std::{fmt::Write, fs, path::Path};
 /// A growth below this is none: what a machine does beside moves figures by as much.
 const NO_GROWTH: f64 = 0.1;
 
-/// Writes the page and its pictures below the folder of the guide.
-pub fn write(guide: &Path, machine: &str, parts: &[(&str, Part)]) -> Result<()> {
+/// Writes the page and its pictures below the folder of the guide, and gives its text.
+pub fn write(guide: &Path, machine: &str, parts: &[(&str, Part)]) -> Result<String> {
     let images = guide.join("images");
     fs::create_dir_all(&images)?;
     let mut page = introduction(machine, parts);
@@ -20,9 +20,9 @@ pub fn write(guide: &Path, machine: &str, parts: &[(&str, Part)]) -> Result<()> 
         page.push_str(&markdown(name, part, &images)?);
     }
     let path = guide.join("benchmarks.md");
-    fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
+    fs::write(&path, &page).with_context(|| format!("could not write {}", path.display()))?;
     say(&format!("written to {}", path.display()));
-    Ok(())
+    Ok(page)
 }
 
 fn introduction(machine: &str, parts: &[(&str, Part)]) -> String {

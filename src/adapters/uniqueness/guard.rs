@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
+use futures::future;
 use jiff::Timestamp;
 
 use super::{
@@ -78,10 +79,14 @@ impl Guard {
         };
         self.occupants.wait_until_ready().await?;
         let me = me(request, object)?;
+        if request.dry_run {
+            let wish = |(policy, key)| Wish { policy, key, me: &me, object, dry_run: true };
+            return self.look(gains.into_iter().map(wish).collect()).await;
+        }
         let mut written = Vec::new();
         for (policy, key) in gains {
             // Once something is refused, the rest is only looked at: all findings come in one answer.
-            let dry_run = request.dry_run || !denials.is_empty();
+            let dry_run = !denials.is_empty();
             match self.gain(&Wish { policy, key, me: &me, object, dry_run }).await {
                 Ok(Gain::Taken(write)) => written.push(write),
                 Ok(Gain::Free) => {}
@@ -96,6 +101,16 @@ impl Guard {
             self.claims.undo(&rollback(&written)).await;
         }
         Ok(denials)
+    }
+
+    /// What would be refused. Nothing is written, and so no key has to wait for another.
+    async fn look(&self, wishes: Vec<Wish<'_>>) -> Result<Vec<Denial>> {
+        let looked = future::try_join_all(wishes.iter().map(|wish| self.gain(wish))).await?;
+        let refused = wishes.iter().zip(looked).filter_map(|(wish, gain)| match gain {
+            Gain::Refused(text) => Some(wish.policy.denial(Cause::Rule, text)),
+            Gain::Taken(_) | Gain::Free => None,
+        });
+        Ok(refused.collect())
     }
 
     async fn gain(&self, wish: &Wish<'_>) -> Result<Gain> {

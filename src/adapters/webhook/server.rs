@@ -6,10 +6,11 @@
 use std::{
     net::TcpListener,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use axum::{
     Router,
     body::Body,
@@ -23,7 +24,10 @@ use axum_server::{
     accept::NoDelayAcceptor,
     tls_rustls::{RustlsAcceptor, RustlsConfig},
 };
-use tokio::sync::{Semaphore, watch};
+use tokio::{
+    runtime,
+    sync::{Semaphore, oneshot, watch},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -109,8 +113,44 @@ pub fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
     listening::bind(address, "--webhook-address")
 }
 
-/// Answers until told to stop, and then what is under way.
-pub async fn serve(
+/// Starts to answer, until told to stop, and then what is under way. The answers have threads of their own: what controllers compute,
+/// which takes longer the larger the fleet is, keeps nobody waiting who creates a host. Each thread has its own connections, so that
+/// none has to wake another. Resolves when the last of them is done.
+pub fn serve(
+    listener: &TcpListener,
+    certificate: &RustlsConfig,
+    desk: &Arc<Desk>,
+    stop: &CancellationToken,
+    threads: usize,
+) -> Result<impl Future<Output = ()> + use<>> {
+    let mut under_way = Vec::new();
+    for number in 0..threads {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let (listener, certificate) = (listener.try_clone()?, certificate.clone());
+        let (desk, stop) = (Arc::clone(desk), stop.clone());
+        let (done, is_done) = oneshot::channel();
+        let answers = move || {
+            runtime.block_on(async {
+                answer_until_stopped(listener, certificate, desk, stop).await;
+                // Nobody listens if all else has ended before.
+                let _ = done.send(());
+                // Whoever asks the API server by a connection that was made here still can.
+                std::future::pending::<()>().await;
+            });
+        };
+        let thread = thread::Builder::new().name(format!("answers-{number}"));
+        thread.spawn(answers).context("could not start a thread that answers")?;
+        under_way.push(is_done);
+    }
+    Ok(async {
+        for is_done in under_way {
+            // One that is gone is done.
+            let _ = is_done.await;
+        }
+    })
+}
+
+async fn answer_until_stopped(
     listener: TcpListener,
     certificate: RustlsConfig,
     desk: Arc<Desk>,
