@@ -60,7 +60,8 @@ fn everybody_who_is_measured_has_figures_and_the_page_shows_them() {
     let parts = parts.unwrap();
     // Whoever has no process has none to look at.
     let of_processes = ["CPU for 1,000 creates", "memory", "webhook alone"];
-    let without = [Contender::Nothing, Contender::Accepting, Contender::InTree].map(|it| it.name());
+    let without =
+        [Contender::Nothing, Contender::Accepting, Contender::InTree].map(Contender::name);
     let mut unmeasured: Vec<_> =
         of_processes.iter().flat_map(|what| without.map(|it| (it, *what))).collect();
     unmeasured.extend(without[..2].iter().map(|it| (*it, "first refusal")));

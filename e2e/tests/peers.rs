@@ -48,7 +48,8 @@ fn judges(plane: &ControlPlane, start: Start, remove: Remove) {
 fn webhooks_without(plane: &ControlPlane, selector: &Value) -> Vec<Value> {
     let all = ["get", "validatingwebhookconfigurations", "--output", "json"];
     let all: Value = serde_json::from_str(&plane.kubectl().expect(&all).unwrap()).unwrap();
-    let webhooks = all["items"].as_array().unwrap().iter().flat_map(|it| it["webhooks"].as_array());
+    let webhooks =
+        all["items"].as_array().unwrap().iter().filter_map(|it| it["webhooks"].as_array());
     let webhooks =
         webhooks.flatten().filter(|it| it["rules"].to_string().contains("baremetalhosts"));
     webhooks.filter(|it| it["objectSelector"] != *selector).cloned().collect()

@@ -108,7 +108,9 @@ async fn measure(
         let milliseconds = |it: Duration| it.as_secs_f64() * 1e3;
         let p99 = Samples(seconds.iter().map(|it| milliseconds(it.quantile(990))).collect());
         let mut all = Latencies::default();
-        seconds.into_iter().for_each(|it| all.extend(it));
+        for second in seconds {
+            all.extend(second);
+        }
         println!(
             "| {} ({:.1} KB) | {:.0} | {:.1} µs | {:.2} ms | {:.2} ms | {:.2} ms | {:.2} % | {} ms |",
             review.name,

@@ -188,7 +188,7 @@ impl Bench {
     pub(super) fn ensure_apart(&self, judges: &[Judge]) -> Result<()> {
         let selectors: Vec<_> = judges.iter().map(|it| it.rules.selector()).collect();
         let found = self.webhook_configurations()?;
-        let webhooks = found.iter().flat_map(|it| it["webhooks"].as_array()).flatten();
+        let webhooks = found.iter().filter_map(|it| it["webhooks"].as_array()).flatten();
         for webhook in webhooks.filter(|it| it["rules"].to_string().contains("baremetalhosts")) {
             ensure!(
                 selectors.contains(&&webhook["objectSelector"]),

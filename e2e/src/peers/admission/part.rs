@@ -13,11 +13,11 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: &All) -> Part {
         let of = |it: &Contender| all.get(&(size, *it)).and_then(figure).into_iter().collect();
         contenders.iter().map(of).collect::<Vec<Vec<f64>>>()
     };
-    let in_rounds = |size: usize, contender: Contender, figure: fn(&Round) -> Option<f64>| {
+    let in_rounds = |size: usize, contender: Contender, figure: Figure| {
         let rounds = all.get(&(size, contender)).map(|it| it.rounds.as_slice());
         rounds.unwrap_or_default().iter().filter_map(figure).collect::<Vec<f64>>()
     };
-    let cells = |figure: fn(&Round) -> Option<f64>| {
+    let cells = |figure: Figure| {
         contenders.iter().map(|it| in_rounds(typical, *it, figure)).collect::<Vec<_>>()
     };
     let ready = |it: &Contender| {
@@ -50,7 +50,7 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: &All) -> Part {
     }
 
     let mut alone = Table::new("The webhook alone, asked directly, 16 questions at a time", &names);
-    let mut row = |what: &str, unit: &str, better, figure: fn(&Round) -> Option<f64>| {
+    let mut row = |what: &str, unit: &str, better, figure: Figure| {
         alone.row(what, unit, better, cells(figure));
     };
     row("answers", "per second", Better::More, |it| Some(it.alone?.throughput));
@@ -100,7 +100,10 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: &All) -> Part {
     }
 }
 
-fn remarks(typical: &dyn Fn(Contender, fn(&Round) -> Option<f64>) -> Option<f64>) -> Vec<String> {
+/// Finds a figure in a round.
+type Figure = fn(&Round) -> Option<f64>;
+
+fn remarks(typical: &dyn Fn(Contender, Figure) -> Option<f64>) -> Vec<String> {
     let mut remarks = vec![
         "`nothing` is the API server without anybody who judges; what the others take is on top of that. `in-tree` is judged inside the API server, \
          whose CPU it takes.".to_owned(),
