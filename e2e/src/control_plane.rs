@@ -74,6 +74,8 @@ pub fn provide() -> Result<()> {
 pub struct Options {
     /// Whether the API server keeps an audit log: who asked for what, and the annotations of admission.
     pub audit: bool,
+    /// How much garbage the API server lets gather before it clears up, in percent of what it uses; Go's own 100 if nothing is said.
+    pub garbage: Option<u16>,
 }
 
 /// A running control plane. It ends with this value, or with this process.
@@ -234,6 +236,9 @@ impl ControlPlane {
             api_server(&programs.api_server, &authority, &accounts, client, secure)?;
         if options.audit {
             api_server.args(audit(group.dir())?);
+        }
+        if let Some(percent) = options.garbage {
+            api_server.env("GOGC", percent.to_string());
         }
         if let Some(address) = address {
             api_server.args(for_nodes(address, &authority)?);

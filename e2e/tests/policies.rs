@@ -120,7 +120,7 @@ fn cases(topic: &Recordings) -> impl Iterator<Item = (&str, &Recording)> {
 }
 
 fn record_all(known: &[Recordings]) -> anyhow::Result<Vec<Recordings>> {
-    let plane = ControlPlane::start_with(Options { audit: true })?;
+    let plane = ControlPlane::start_with(Options { audit: true, ..Options::default() })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(record(&plane, &judge::topics()?, known))
 }

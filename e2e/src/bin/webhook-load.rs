@@ -80,7 +80,7 @@ async fn measure(
     server: Process,
 ) -> Result<()> {
     let clients = Arc::new(load::clients(plane, CONNECTIONS)?);
-    let idle = server.memory()?;
+    let (idle, peak_idle) = (server.memory()?, server.peak_memory()?);
     println!(
         "| review | reviews/s on one core | CPU per review | p50 at {0}/s | p99 of a second | of the worst | over 2 ms | not run |",
         arguments.rate
@@ -126,7 +126,7 @@ async fn measure(
     }
     let (now, peak) = (server.memory()?, server.peak_memory()?);
     say(&format!(
-        "memory: {idle:.1} MiB before the load, {now:.1} MiB after it, {peak:.1} MiB at most, with {} hosts",
+        "memory with {} hosts: {idle:.1} MiB before the load, {peak_idle:.1} at most; {now:.1} MiB after it, {peak:.1} at most",
         arguments.hosts
     ));
     Ok(())

@@ -42,6 +42,13 @@ impl Random {
         of[self.below(of.len())]
     }
 
+    /// Puts them in another order, any of which is as likely.
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            all.swap(last, self.below(last + 1));
+        }
+    }
+
     /// One of several, if there are any.
     pub fn choose<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.below(of.len()))

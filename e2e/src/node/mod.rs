@@ -95,7 +95,10 @@ impl Programs {
 
 impl<'a> Node<'a> {
     fn start(apart: &'a Apart, programs: &Programs) -> Result<Self> {
-        let plane = ControlPlane::start_at(Some(apart::ADDRESS), Options { audit: true })?;
+        let plane = ControlPlane::start_at(
+            Some(apart::ADDRESS),
+            Options { audit: true, ..Options::default() },
+        )?;
         let progress = Progress::start("starting a node");
         let names = apart.dir().join("names");
         fs::create_dir_all(&names)?;

@@ -42,9 +42,7 @@ const AT_ONCE: u16 = 32;
 /// For one step.
 const PATIENCE: Duration = Duration::from_mins(90);
 /// Until what an operator was woken for last is over.
-const CALM: Duration = Duration::from_secs(15);
-/// The same after every host has been looked at for the first time; not less than baremetal-operator's round of a minute.
-const SETTLING: Duration = Duration::from_mins(1);
+const CALM: Duration = Duration::from_secs(10);
 /// Ironic gives no more nodes than this in one answer.
 const PAGE: usize = 1000;
 
@@ -182,6 +180,14 @@ impl Contender {
         }
     }
 
+    /// How long after every host has been looked at for the first time it is at rest: the length of its own round at least.
+    fn settling(self) -> Duration {
+        match self {
+            Self::Ironward => Duration::from_secs(30),
+            Self::BaremetalOperator => Duration::from_mins(1),
+        }
+    }
+
     /// How often firmware has been asked for, by whoever does that for all hosts when it starts, beside all else. baremetal-operator
     /// does, and writes a FirmwareSchema each time; later it does so every five minutes.
     fn first_looks(self, asked: &Asked) -> Option<usize> {
@@ -214,7 +220,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Measured>> {
 }
 
 fn measure_within(plan: &Plan) -> Result<Vec<Measured>> {
-    let plane = ControlPlane::start_with(PlaneOptions { audit: true })?;
+    let plane = ControlPlane::start_with(PlaneOptions { audit: true, ..PlaneOptions::default() })?;
     operators::install_host_kinds(&plane)?;
     // Ironward's webhooks want the others too, which are no part of this.
     release::install_kinds(&plane, &["m3c", "m3m", "m3mt", "m3r", "m3rt"])?;
@@ -290,7 +296,7 @@ impl Ground<'_> {
         let progress = Progress::start(&format!("{}: {all} hosts are looked at", contender.name()));
         let first_looks = || contender.first_looks(&since(rack.counter.asked(), &before));
         run.until(|| Ok(rack.counter.told_of().min(first_looks().unwrap_or(all))), all)?;
-        thread::sleep(SETTLING);
+        thread::sleep(contender.settling());
         progress.done();
         rack.counter.forget();
         let step = run.step(&format!("{all} hosts are at rest"), || {

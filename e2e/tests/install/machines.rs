@@ -102,7 +102,7 @@ fn create_machine(cluster: &Cluster, kubectl: &Kubectl) {
 #[test]
 fn machines_are_kept_with_what_the_chart_permits() {
     let _company = in_company();
-    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    let plane = ControlPlane::start_with(Options { audit: true, ..Options::default() }).unwrap();
     cluster_api::install_kinds(&plane).unwrap();
     let release = Release::install(&plane, &VALUES).unwrap();
     let arguments = vec!["--provisioner=demo".to_owned(), "--demo-seconds=1".to_owned()];

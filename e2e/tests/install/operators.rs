@@ -26,7 +26,8 @@ fn with_operators(test: impl FnOnce(&ControlPlane) + Send) {
     operators::provide().unwrap();
     ironward::binary().unwrap();
     apart::with_own_network(|| {
-        let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+        let plane =
+            ControlPlane::start_with(Options { audit: true, ..Options::default() }).unwrap();
         operators::install_kinds(&plane).unwrap();
         test(&plane);
     })

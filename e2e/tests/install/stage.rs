@@ -39,7 +39,7 @@ pub const SELF_SIGNED: &str = "certificate.mode=self-signed";
 
 /// A control plane with the kinds that Metal3's operators bring.
 pub fn beside_metal3() -> ControlPlane {
-    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    let plane = ControlPlane::start_with(Options { audit: true, ..Options::default() }).unwrap();
     release::install_metal3_kinds(&plane).unwrap();
     plane
 }

@@ -62,7 +62,7 @@ pub fn create_host(release: &Release<'_>, round: usize) -> String {
 #[test]
 fn hosts_are_kept_with_what_the_chart_permits() {
     let _company = in_company();
-    let plane = ControlPlane::start_with(Options { audit: true }).unwrap();
+    let plane = ControlPlane::start_with(Options { audit: true, ..Options::default() }).unwrap();
     let release = Release::install(&plane, &VALUES).unwrap();
     let kubectl = plane.kubectl().in_namespace("default");
     let replica = start(&release);

@@ -338,3 +338,68 @@ async fn body(desk: &Desk, request: HttpRequest) -> Result<ReadBody<'_>, Failure
     })?;
     Ok(ReadBody { bytes, _share: share })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::{Ipv4Addr, TcpStream},
+    };
+
+    use jiff::SignedDuration;
+    use kube::{Client, Config};
+    use prometheus_client::registry::Registry;
+    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+    use super::*;
+    use crate::adapters::{
+        uniqueness::{Claims, Occupants},
+        webhook::policies::Policies,
+    };
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// With a cluster that nobody reaches.
+    fn desk() -> Desk {
+        let nowhere = Config::new("https://127.0.0.1:9".parse().unwrap());
+        let client = Client::try_from(nowhere).unwrap();
+        let occupants = Arc::new(Occupants::new(client.clone()));
+        let claims = Claims::new(client.clone(), "ironward-system", SignedDuration::from_secs(1));
+        let policies = Policies::load(None).unwrap().subscribe();
+        let schemas = watch::channel(Arc::default()).1;
+        let metrics = Metrics::new(&mut Registry::default());
+        let guard = Guard { occupants, claims };
+        Desk::new(policies, schemas, Sources::new(client), None, metrics, guard)
+    }
+
+    /// Whoever serves has no other thread than this one, which does nothing but wait for an answer.
+    #[tokio::test]
+    async fn nobody_waits_for_what_the_other_threads_do() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let (certificate, key) = (cert.pem().into_bytes(), signing_key.serialize_pem());
+        let certificate = RustlsConfig::from_pem(certificate, key.into_bytes()).await.unwrap();
+        let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (desk, stop) = (Arc::new(desk()), CancellationToken::new());
+        let ended = serve(&listener, &certificate, &desk, &stop, 2).unwrap();
+
+        let mut roots = RootCertStore::empty();
+        roots.add(cert.der().clone()).unwrap();
+        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let tls = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+        let connection = TcpStream::connect(address).unwrap();
+        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut connection = StreamOwned::new(tls, connection);
+        connection.write_all(b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = [0; 12];
+        connection.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 404");
+
+        drop(connection);
+        stop.cancel();
+        tokio::time::timeout(PATIENCE, ended).await.unwrap();
+    }
+}

@@ -1,7 +1,9 @@
 //! Who creates hosts, and how long that takes.
 
 use super::Contender;
-use crate::{control_plane::ControlPlane, load::Latencies, peers::engine::submit};
+use crate::{
+    cel_fuzz::random::Random, control_plane::ControlPlane, load::Latencies, peers::engine::submit,
+};
 use anyhow::{Context, Result, bail};
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Certificate, Client, Identity};
@@ -97,23 +99,23 @@ impl Askers {
         asked.with_context(|| format!("a host for {}", contender.name()))
     }
 
-    /// Creates so many hosts for each, one after the other and in alternation: forth and back, so that none comes always after the same.
+    /// Creates so many hosts for each, one after the other and in alternation; in another order each time, lest what the API server does
+    /// after every so many requests, such as clearing up its memory, meets always the same.
     pub(super) fn in_alternation(
         &self,
         contenders: &[Contender],
         count: usize,
     ) -> Result<BTreeMap<Contender, Latencies>> {
         let mut latencies: BTreeMap<Contender, Latencies> = BTreeMap::new();
-        let mut order = contenders.to_vec();
+        let (mut order, mut random) = (contenders.to_vec(), Random::new(0, 0));
         self.runtime.block_on(async {
             for number in 0..count {
+                random.shuffle(&mut order);
                 for contender in &order {
                     let begun = Instant::now();
                     self.ask(number, *contender).await?;
                     latencies.entry(*contender).or_default().add(begun.elapsed());
                 }
-                order.reverse();
-                order.rotate_left(number % 2);
             }
             Ok(latencies)
         })

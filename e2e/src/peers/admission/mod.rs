@@ -14,7 +14,8 @@ use super::{
     gatekeeper, kyverno,
 };
 use crate::{
-    control_plane::ControlPlane,
+    cel_fuzz::random::Random,
+    control_plane::{ControlPlane, Options as PlaneOptions},
     ironward,
     load::{self, Latencies, Process, StandStill, number, reviews},
     operators,
@@ -28,6 +29,7 @@ use judges::{Bench, Judge};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -120,7 +122,7 @@ pub struct Plan {
     pub sizes: Vec<usize>,
     /// How often all of it is measured at the size in the middle; at the others it is once.
     pub rounds: usize,
-    /// How many hosts are created for each, one after the other, in a round.
+    /// How many hosts are created for each, one after the other, in a round; a quarter of them where the API server is as it comes.
     pub creates: usize,
     /// How long as many as possible are created for each in a round, in seconds.
     pub seconds: u64,
@@ -161,12 +163,32 @@ struct Measured {
 /// What one of them took in one round.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    p50: f64,
-    p99: f64,
+    times: Times,
+    /// At the size that most is told of.
+    limit: Option<Limit>,
+    alone: Option<Alone>,
+}
+
+/// What as many creates as possible take, of processors by the thousand.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
     throughput: f64,
     cpu: Option<f64>,
     server_cpu: f64,
-    alone: Option<Alone>,
+}
+
+/// What a create takes, in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    p50: f64,
+    p99: f64,
+}
+
+impl Times {
+    fn of(latencies: &Latencies) -> Self {
+        let quantile = |per_mille| latencies.quantile(per_mille).as_secs_f64() * 1e3;
+        Self { p50: quantile(500), p99: quantile(990) }
+    }
 }
 
 /// What a webhook takes when it is asked directly, and nobody else has anything to do.
@@ -178,10 +200,21 @@ struct Alone {
     memory: f64,
 }
 
-/// Of each, at each size.
-type All = BTreeMap<(usize, Contender), Measured>;
+/// All that was measured.
+#[derive(Debug, Default)]
+struct All {
+    /// Where the API server is in nobody's way, a figure a round.
+    undisturbed: BTreeMap<Contender, Vec<Times>>,
+    /// At each size.
+    among: BTreeMap<(usize, Contender), Measured>,
+    remarks: Vec<String>,
+}
 
 const WARM_UP: usize = 50;
+/// For how long one of them is at its limit before it is another's turn, in milliseconds.
+const SLICE: u64 = 500;
+/// So much garbage that the API server clears up once in some thousand requests and not in some hundred, as where it uses gigabytes.
+const GARBAGE: u16 = 1600;
 
 /// Builds and downloads ahead what takes long, and says of whom that was not possible and why.
 #[must_use]
@@ -193,47 +226,83 @@ pub fn provide(contenders: &[Contender]) -> BTreeMap<Contender, String> {
 /// Measures all that can be measured.
 pub fn measure(plan: &Plan, missing: &BTreeMap<Contender, String>) -> Result<Part> {
     let begun = Instant::now();
-    let plane = ControlPlane::start()?;
-    operators::install_kinds(&plane)?;
-    install_kinds(&plane, &OWN_KINDS)?;
-    for namespace in [STORED, ASKED] {
-        plane.kubectl().expect(&["create", "namespace", namespace])?;
-    }
-    let mut remarks: Vec<_> = missing
-        .iter()
-        .map(|(it, why)| format!("{} could not be built, and is missing: {why}", it.name()))
-        .collect();
-    let mut contenders = Vec::new();
-    for contender in plan.contenders.iter().filter(|it| !missing.contains_key(it)) {
-        match contender.install(&plane) {
-            Ok(()) => contenders.push(*contender),
-            Err(error) => {
-                remarks.push(format!("{} could not be installed: {error:#}", contender.name()));
-            }
-        }
-    }
-    let askers = Askers::new(&plane, &contenders)?;
-    let mut stage = Stage { plan, askers, bench: Bench::new(plane, &plan.profile)?, stored: 0 };
-    let mut all = All::new();
+    let is_missing = |(it, why): (&Contender, &String)| {
+        format!("{} could not be built, and is missing: {why}", it.name())
+    };
+    let mut all = All { remarks: missing.iter().map(is_missing).collect(), ..All::default() };
+    let contenders: Vec<_> =
+        plan.contenders.iter().copied().filter(|it| !missing.contains_key(it)).collect();
+    undisturbed(plan, &contenders, &mut all)?;
+    let mut stage = Stage::new(plan, ControlPlane::start()?, &contenders, &mut all.remarks)?;
     for size in &plan.sizes {
         stage.fill(*size)?;
-        let measured = stage.among(*size, &contenders, &mut remarks)?;
-        all.extend(measured.into_iter().map(|(contender, it)| ((*size, contender), it)));
+        stage.among(*size, &mut all)?;
     }
-    let mut part = part::part(plan, &contenders, &all);
-    part.remarks.extend(remarks);
+    let mut part = part::part(plan, &contenders, all);
     part.took = begun.elapsed().as_secs_f64();
     Ok(part)
+}
+
+/// Times where the API server has cores of its own, as in a cluster, and seldom clears up its memory: else the slowest creates are those
+/// that fall together with that, whoever judges them.
+fn undisturbed(plan: &Plan, contenders: &[Contender], all: &mut All) -> Result<()> {
+    let cores = thread::available_parallelism()?.get();
+    load::hold_to(0..(cores / 2).max(1))?;
+    let options = PlaneOptions { garbage: Some(GARBAGE), ..PlaneOptions::default() };
+    let plane = ControlPlane::start_with(options)?;
+    load::hold_to((cores / 2)..cores)?;
+    let mut stage = Stage::new(plan, plane, contenders, &mut all.remarks)?;
+    stage.fill(plan.typical())?;
+    let judges = stage.start(plan.typical(), &mut all.remarks)?;
+    for round in 0..plan.rounds {
+        let what = format!("undisturbed, round {}", round + 1);
+        let progress = Progress::start(&what);
+        for (contender, latencies) in stage.in_alternation(&judges, plan.creates)? {
+            let times = Times::of(&latencies);
+            say(&format!("{}, {what}: {times:?}", contender.name()));
+            all.undisturbed.entry(contender).or_default().push(times);
+        }
+        progress.done();
+    }
+    stage.bench.end(judges)?;
+    load::hold_to(0..cores)
 }
 
 struct Stage<'a> {
     plan: &'a Plan,
     bench: Bench,
     askers: Askers,
+    contenders: Vec<Contender>,
     stored: usize,
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
+    /// With those who can be installed; the others are said to be missing.
+    fn new(
+        plan: &'a Plan,
+        plane: ControlPlane,
+        contenders: &[Contender],
+        remarks: &mut Vec<String>,
+    ) -> Result<Self> {
+        operators::install_kinds(&plane)?;
+        install_kinds(&plane, &OWN_KINDS)?;
+        for namespace in [STORED, ASKED] {
+            plane.kubectl().expect(&["create", "namespace", namespace])?;
+        }
+        let mut installed = Vec::new();
+        for contender in contenders {
+            match contender.install(&plane) {
+                Ok(()) => installed.push(*contender),
+                Err(error) => {
+                    remarks.push(format!("{} could not be installed: {error:#}", contender.name()));
+                }
+            }
+        }
+        let askers = Askers::new(&plane, &installed)?;
+        let bench = Bench::new(plane, &plan.profile)?;
+        Ok(Self { plan, bench, askers, contenders: installed, stored: 0 })
+    }
+
     /// Has so many hosts stored. Nobody judges them, and nobody is to do anything about them.
     fn fill(&mut self, size: usize) -> Result<()> {
         let progress = Progress::start(&format!("storing {size} hosts"));
@@ -243,15 +312,10 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Measures all of them among so many hosts; who cannot be started is left out, and said to be.
-    fn among(
-        &self,
-        size: usize,
-        contenders: &[Contender],
-        remarks: &mut Vec<String>,
-    ) -> Result<BTreeMap<Contender, Measured>> {
+    /// Starts all of them; who cannot be started is left out, and said to be.
+    fn start(&self, size: usize, remarks: &mut Vec<String>) -> Result<Vec<Judge>> {
         let mut judges = Vec::new();
-        for contender in contenders {
+        for contender in &self.contenders {
             let what = format!("{} is started among {size} hosts", contender.name());
             let progress = Progress::start(&what);
             match self.bench.start(*contender) {
@@ -264,67 +328,79 @@ impl Stage<'_> {
             progress.done();
         }
         self.bench.ensure_apart(&judges)?;
-        let mut measured = BTreeMap::new();
+        let processes: Vec<_> = judges.iter().filter_map(|it| Some(it.engine()?.0)).collect();
+        settle(&processes)?;
+        Ok(judges)
+    }
+
+    /// Measures all of them among so many hosts.
+    fn among(&self, size: usize, all: &mut All) -> Result<()> {
+        let judges = self.start(size, &mut all.remarks)?;
         for judge in &judges {
-            let process = judge.engine().map(|it| it.0);
-            process.map_or(Ok(()), settle)?;
-            let memory = process.map(Process::memory).transpose()?;
+            let memory = judge.engine().map(|(process, _)| process.memory()).transpose()?;
             let it = Measured { ready: judge.ready(), memory, rounds: Vec::new() };
-            measured.insert(judge.contender, it);
+            all.among.insert((size, judge.contender), it);
         }
-        let rounds = if size == self.plan.typical() { self.plan.rounds } else { 1 };
+        let is_typical = size == self.plan.typical();
+        let rounds = if is_typical { self.plan.rounds } else { 1 };
         for round in 0..rounds {
             let what = format!("{size} hosts, round {}", round + 1);
             let progress = Progress::start(&what);
-            for (contender, it) in self.round(&judges)? {
+            for (contender, it) in self.round(&judges, is_typical)? {
                 say(&format!("{}, {what}: {it:?}", contender.name()));
-                measured.entry(contender).or_default().rounds.push(it);
+                all.among.entry((size, contender)).or_default().rounds.push(it);
             }
             progress.done();
         }
-        self.bench.end(judges)?;
-        Ok(measured)
+        self.bench.end(judges)
     }
 
-    fn round(&self, judges: &[Judge]) -> Result<Vec<(Contender, Round)>> {
+    fn in_alternation(
+        &self,
+        judges: &[Judge],
+        count: usize,
+    ) -> Result<BTreeMap<Contender, Latencies>> {
         let contenders: Vec<_> = judges.iter().map(|it| it.contender).collect();
         self.askers.in_alternation(&contenders, WARM_UP)?;
-        let latencies = self.askers.in_alternation(&contenders, self.plan.creates)?;
-        let of = |judge: &Judge| {
-            let latencies = latencies.get(&judge.contender).cloned().unwrap_or_default();
-            Ok((judge.contender, self.judged(judge, &latencies)?))
-        };
-        judges.iter().map(of).collect()
+        self.askers.in_alternation(&contenders, count)
     }
 
-    /// One of them at its limit, and what it takes for that.
-    fn judged(&self, judge: &Judge, latencies: &Latencies) -> Result<Round> {
-        let engine = judge.engine();
-        let process = engine.map(|it| it.0);
+    fn round(&self, judges: &[Judge], is_typical: bool) -> Result<Vec<(Contender, Round)>> {
+        let latencies = self.in_alternation(judges, (self.plan.creates / 4).max(1))?;
+        let limits = if is_typical { self.at_limit(judges)? } else { Vec::new() };
+        let of = |(number, judge): (usize, &Judge)| {
+            let times = Times::of(latencies.get(&judge.contender).context("nobody was asked")?);
+            let alone = judge.engine().map(|(process, url)| self.alone(judge, url, process));
+            let (limit, alone) = (limits.get(number).copied(), alone.transpose()?);
+            Ok((judge.contender, Round { times, limit, alone }))
+        };
+        judges.iter().enumerate().map(of).collect()
+    }
+
+    /// Each at its limit, a slice at a time and by turns.
+    fn at_limit(&self, judges: &[Judge]) -> Result<Vec<Limit>> {
         let server = self.bench.plane.processes().get(1).context("there is no API server")?;
         let server = Process::of(server.id());
-        let before = (process.map(Process::cpu).transpose()?, server.cpu()?);
-        let begun = Instant::now();
-        let span = Duration::from_secs(self.plan.seconds);
-        let created = self.askers.at_once(judge.contender, span)?;
-        let took = begun.elapsed();
-        let per_thousand = |before: Duration, after: Duration| {
-            after.saturating_sub(before).as_secs_f64() * 1e3 / number(created) * 1e3
-        };
-        let server_cpu = per_thousand(before.1, server.cpu()?);
-        let cpu = match (process, before.0) {
-            (Some(process), Some(before)) => Some(per_thousand(before, process.cpu()?)),
-            _ => None,
-        };
-        let alone = engine.map(|(process, url)| self.alone(judge, url, process)).transpose()?;
-        Ok(Round {
-            p50: latencies.quantile(500).as_secs_f64() * 1e3,
-            p99: latencies.quantile(990).as_secs_f64() * 1e3,
-            throughput: number(created) / took.as_secs_f64(),
-            cpu,
-            server_cpu,
-            alone,
-        })
+        let mut spent = vec![Spent::default(); judges.len()];
+        let mut order: Vec<_> = (0..judges.len()).collect();
+        let mut random = Random::new(0, 0);
+        for _ in 0..(self.plan.seconds * 1000).div_ceil(SLICE) {
+            random.shuffle(&mut order);
+            for which in &order {
+                let (judge, spent) = (&judges[*which], &mut spent[*which]);
+                let process = judge.engine().map(|it| it.0);
+                let before = (process.map(Process::cpu).transpose()?, server.cpu()?);
+                let begun = Instant::now();
+                spent.created +=
+                    self.askers.at_once(judge.contender, Duration::from_millis(SLICE))?;
+                spent.took += begun.elapsed();
+                spent.server_cpu += server.cpu()?.saturating_sub(before.1);
+                if let (Some(process), Some(before)) = (process, before.0) {
+                    *spent.cpu.get_or_insert_default() += process.cpu()?.saturating_sub(before);
+                }
+            }
+        }
+        Ok(spent.iter().map(Spent::limit).collect())
     }
 
     /// Asks a webhook directly, while the API server stands still, which in a cluster has cores of its own.
@@ -357,15 +433,38 @@ impl Stage<'_> {
     }
 }
 
-/// Waits until a process has done what it does when it starts: nearly nothing for two seconds in a row, a minute at most.
-fn settle(process: Process) -> Result<()> {
+/// What was done at somebody's limit, and what it took.
+#[derive(Debug, Clone, Default)]
+struct Spent {
+    created: usize,
+    took: Duration,
+    cpu: Option<Duration>,
+    server_cpu: Duration,
+}
+
+impl Spent {
+    fn limit(&self) -> Limit {
+        let per_thousand = |cpu: Duration| cpu.as_secs_f64() * 1e3 / number(self.created) * 1e3;
+        Limit {
+            throughput: number(self.created) / self.took.as_secs_f64(),
+            cpu: self.cpu.map(per_thousand),
+            server_cpu: per_thousand(self.server_cpu),
+        }
+    }
+}
+
+/// Waits until processes have done what they do when they start: nearly nothing for two seconds in a row, a minute at most.
+fn settle(processes: &[Process]) -> Result<()> {
     let end = Instant::now() + Duration::from_mins(1);
+    let spent = || processes.iter().map(|it| it.cpu()).collect::<Result<Vec<_>>>();
     let mut calm = 0;
     while calm < 2 && Instant::now() < end {
-        let before = process.cpu()?;
-        std::thread::sleep(Duration::from_secs(1));
-        let spent = process.cpu()?.saturating_sub(before);
-        calm = if spent < Duration::from_millis(50) { calm + 1 } else { 0 };
+        let before = spent()?;
+        thread::sleep(Duration::from_secs(1));
+        let is_calm = |(before, after): (&Duration, &Duration)| {
+            after.saturating_sub(*before) < Duration::from_millis(50)
+        };
+        calm = if before.iter().zip(&spent()?).all(is_calm) { calm + 1 } else { 0 };
     }
     Ok(())
 }
