@@ -122,7 +122,7 @@ pub struct Plan {
     pub sizes: Vec<usize>,
     /// How often all of it is measured at the size in the middle; at the others it is once.
     pub rounds: usize,
-    /// How many hosts are created for each, one after the other, in a round; a quarter of them where the API server is as it comes.
+    /// How many hosts are created for each, one after the other, in a round; only a part of them where the API server is as it comes.
     pub creates: usize,
     /// How long as many as possible are created for each in a round, in seconds.
     pub seconds: u64,
@@ -134,6 +134,11 @@ impl Plan {
     /// The size of the fleet that most is told of.
     fn typical(&self) -> usize {
         self.sizes[self.sizes.len() / 2]
+    }
+
+    /// How many of the creates of a round are told of together.
+    fn part(&self) -> usize {
+        (self.creates / PARTS).max(1)
     }
 
     /// Just enough to see that all of it still works, with those who are built in a minute.
@@ -203,14 +208,17 @@ struct Alone {
 /// All that was measured.
 #[derive(Debug, Default)]
 struct All {
-    /// Where the API server is in nobody's way, a figure a round.
+    /// Where the API server is in nobody's way, a figure for each part of a round.
     undisturbed: BTreeMap<Contender, Vec<Times>>,
     /// At each size.
     among: BTreeMap<(usize, Contender), Measured>,
     remarks: Vec<String>,
 }
 
-const WARM_UP: usize = 50;
+const WARM_UP: usize = 20;
+/// Parts of a round of creates whose times are told apart: a machine that others share is now and then slow for a while, and the part in
+/// the middle is not touched by that.
+const PARTS: usize = 4;
 /// For how long one of them is at its limit before it is another's turn, in milliseconds.
 const SLICE: u64 = 500;
 /// So much garbage that the API server clears up once in some thousand requests and not in some hundred, as where it uses gigabytes.
@@ -254,16 +262,13 @@ fn undisturbed(plan: &Plan, contenders: &[Contender], all: &mut All) -> Result<(
     let mut stage = Stage::new(plan, plane, contenders, &mut all.remarks)?;
     stage.fill(plan.typical())?;
     let judges = stage.start(plan.typical(), &mut all.remarks)?;
-    for round in 0..plan.rounds {
-        let what = format!("undisturbed, round {}", round + 1);
-        let progress = Progress::start(&what);
-        for (contender, latencies) in stage.in_alternation(&judges, plan.creates)? {
-            let times = Times::of(&latencies);
-            say(&format!("{}, {what}: {times:?}", contender.name()));
-            all.undisturbed.entry(contender).or_default().push(times);
+    let progress = Progress::start("creating hosts in alternation");
+    for _ in 0..plan.rounds * PARTS {
+        for (contender, latencies) in stage.in_alternation(&judges, plan.part())? {
+            all.undisturbed.entry(contender).or_default().push(Times::of(&latencies));
         }
-        progress.done();
     }
+    progress.done();
     stage.bench.end(judges)?;
     load::hold_to(0..cores)
 }
@@ -366,7 +371,7 @@ impl<'a> Stage<'a> {
     }
 
     fn round(&self, judges: &[Judge], is_typical: bool) -> Result<Vec<(Contender, Round)>> {
-        let latencies = self.in_alternation(judges, (self.plan.creates / 4).max(1))?;
+        let latencies = self.in_alternation(judges, self.plan.part())?;
         let limits = if is_typical { self.at_limit(judges)? } else { Vec::new() };
         let of = |(number, judge): (usize, &Judge)| {
             let times = Times::of(latencies.get(&judge.contender).context("nobody was asked")?);

@@ -1,6 +1,6 @@
 //! What was measured of admission, for the page.
 
-use super::{All, Contender, GARBAGE, Plan, Round, Times, askers::AT_ONCE};
+use super::{All, Contender, GARBAGE, PARTS, Plan, Round, Times, askers::AT_ONCE};
 use crate::peers::figures::{Better, Growth, Part, Samples, Table};
 use std::collections::BTreeMap;
 
@@ -67,10 +67,14 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
         title: "Admission".to_owned(),
         about: format!(
             "The same eight CEL rules (`e2e/peers/rules.yaml`) on BareMetalHosts that are created through the same API server. All who judge are there at one time, each for the hosts \
-             with its label, and in each of {} rounds {} hosts are created for each of them, one after the other and by turns, for the times of one. For that, the API server has one half of the \
+             with its label, and in each of {} rounds {} hosts are created for each of them, one after the other and by turns, for the times of one, which are told by the {} \
+             parts of that. Meanwhile the API server has one half of the \
              cores and the others have the other, and it clears up its memory seldom (`GOGC={GARBAGE}`): else the slowest creates are those that fall together with that, whoever judges \
              them. All else is measured beside an API server as it comes: as many creates as possible, {AT_ONCE} at a time, for {} seconds in each round, half a second at a time and by turns.",
-            plan.rounds, plan.creates, plan.seconds
+            plan.rounds,
+            plan.creates,
+            plan.rounds * PARTS,
+            plan.seconds
         ),
         tables: vec![through, alone],
         growths,
@@ -124,10 +128,12 @@ fn remarks(undisturbed: &BTreeMap<Contender, Vec<Times>>) -> Vec<String> {
         "Where ranges overlap, nobody is ahead.".to_owned(),
         "Memory is what the process holds (RSS), pages of its program file among it.".to_owned(),
     ];
-    let typical = |who: Contender, figure: fn(&Times) -> f64| {
-        Samples(undisturbed.get(&who)?.iter().map(figure).collect()).median()
+    // Part by part: in each of them both had the same machine.
+    let added = |who: Contender, figure: fn(&Times) -> f64| {
+        let (own, in_tree) = (undisturbed.get(&who)?, undisturbed.get(&Contender::InTree)?);
+        let added = own.iter().zip(in_tree).map(|(own, in_tree)| figure(own) - figure(in_tree));
+        Samples(added.collect()).median()
     };
-    let added = |who, figure| Some(typical(who, figure)? - typical(Contender::InTree, figure)?);
     let both = |who| Some((added(who, |it| it.p50)?, added(who, |it| it.p99)?));
     if let (Some(own), Some(call)) = (both(Contender::Ironward), both(Contender::Accepting)) {
         remarks.push(format!(

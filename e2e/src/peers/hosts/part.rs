@@ -64,7 +64,7 @@ pub fn part(plan: &Plan, measured: &[Measured], took: Duration) -> Part {
             "Requests to Ironic are counted on the way to it, those to the API server in its audit log; watches do not count.".to_owned(),
             "Ironward reads a host and its Secret anew whenever it does something about it, so that what is done is decided by what is there now, and so that a fleet takes little memory: it \
              makes more requests to the API server while hosts come and go, fewer of them writes. baremetal-operator reads from a cache of all hosts and their Secrets.".to_owned(),
-            "How this grows is not measured, for a real Ironic needs hours to bring ten thousand up. Ironward asks for all nodes by pages of a thousand, twice a minute at rest.".to_owned(),
+            "How this grows is not measured here. Ironward asks for all nodes by pages of a thousand, twice a minute at rest.".to_owned(),
             "Of the hosts at rest one was registered by the operator itself, and the others are copies of it and of its node; that the operator believes in them is checked: each is looked at, none changes.".to_owned(),
         ],
         took: took.as_secs_f64(),
