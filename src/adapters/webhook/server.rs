@@ -125,18 +125,20 @@ pub fn serve(
 ) -> Result<impl Future<Output = ()> + use<>> {
     let mut under_way = Vec::new();
     for number in 0..threads {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (listener, certificate) = (listener.try_clone()?, certificate.clone());
         let (desk, stop) = (Arc::clone(desk), stop.clone());
         let (done, is_done) = oneshot::channel();
-        let answers = move || {
-            runtime.block_on(async {
-                answer_until_stopped(listener, certificate, desk, stop).await;
-                // Nobody listens if all else has ended before.
-                let _ = done.send(());
-                // Whoever asks the API server by a connection that was made here still can.
-                std::future::pending::<()>().await;
-            });
+        let answers = async move {
+            answer_until_stopped(listener, certificate, desk, stop).await;
+            // Nobody listens if all else has ended before.
+            let _ = done.send(());
+            // Whoever asks the API server by a connection that was made here still can.
+            std::future::pending::<()>().await;
+        };
+        // Made where it is used: it must not be dropped where others wait.
+        let answers = move || match runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(answers),
+            Err(error) => tracing::error!(%error, "a thread that answers could not be started"),
         };
         let thread = thread::Builder::new().name(format!("answers-{number}"));
         thread.spawn(answers).context("could not start a thread that answers")?;
