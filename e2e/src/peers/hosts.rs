@@ -10,6 +10,7 @@ mod part;
 pub use counter::Asked;
 pub use part::part;
 
+use super::AT_ONCE;
 use crate::{
     control_plane::{self, ControlPlane, Options as PlaneOptions},
     eventually::eventually,
@@ -37,8 +38,6 @@ use std::{
 
 /// Where [`fleet`] puts hosts.
 const NAMESPACE: &str = "default";
-/// Hosts that Ironward works on at a time, for whoever is to have the same.
-const AT_ONCE: u16 = 32;
 /// For one step.
 const PATIENCE: Duration = Duration::from_mins(90);
 /// Until what an operator was woken for last is over.

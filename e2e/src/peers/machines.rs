@@ -3,7 +3,10 @@
 //! Machines are given as Cluster API would have made them. What is under hosts is a simulation of each side's own; or, where a fleet
 //! would take an hour to come up, hosts are there because somebody says so, and only who finds hosts for machines is measured.
 
-use super::figures::{Better, Growth, OWN, Part, Samples, Table};
+use super::{
+    AT_ONCE,
+    figures::{Better, Growth, OWN, Part, Samples, Table},
+};
 use crate::{
     cluster_api,
     control_plane::{ControlPlane, Options as PlaneOptions},
@@ -60,9 +63,6 @@ impl Plan {
         }
     }
 }
-
-/// Hosts that Ironward works on at a time, for whoever is to have the same.
-const AT_ONCE: u16 = 32;
 
 /// Who finds hosts for machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

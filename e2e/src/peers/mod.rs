@@ -11,3 +11,6 @@ pub mod kyverno;
 pub mod machines;
 mod picture;
 pub mod report;
+
+/// Hosts that Ironward works on at a time, for whoever is to have the same.
+const AT_ONCE: u16 = 32;
