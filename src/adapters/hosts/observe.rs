@@ -1,6 +1,7 @@
-//! Reads what a decision depends on. Only what it does depend on in the host's state: a fleet that is idle costs two reads a host now and then.
+//! Reads what a decision depends on. Only what it does depend on in the host's state, and once a pass: a fleet that is idle costs two reads a
+//! host now and then.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Secret;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::{FIELD_MANAGER, SECRET_LABEL, reconcile::Reconciler};
 use crate::{
     adapters::clock,
-    api::{BareMetalHost, HardwareData},
+    api::{BareMetalHost, HardwareData, hardware::HardwareDetails},
     controllers::host::{
         hidden::Hidden,
         machine::{ConfigDrive, Identity},
@@ -23,21 +24,30 @@ use crate::{
 /// The key of a Docker config in its Secret.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
 
+/// What a pass has read beside the host. It is not read again: a pass is soon over, a change of the BMC's Secret wakes the host, and what the
+/// host names does not change in a pass, for each of its writes is refused if anybody else has written.
+#[derive(Default)]
+pub(super) struct Read {
+    bmc: OnceCell<BmcSecret>,
+    secrets: BTreeMap<String, Option<Data>>,
+    hardware_data: OnceCell<Option<HardwareDetails>>,
+}
+
 impl Reconciler {
     /// All that a decision about this host depends on.
-    pub(super) async fn observe(&self, host: BareMetalHost) -> Result<Observed> {
+    pub(super) async fn observe(&self, host: BareMetalHost, read: &mut Read) -> Result<Observed> {
         let now = clock::now();
         let status = host.status.clone().unwrap_or_default();
         let state = observed::state(&status).unwrap_or_default();
         let is_image_due = matches!(state, State::Available | State::Ready | State::Provisioning)
             && (host.spec.image.is_some() || host.spec.custom_deploy.is_some());
         let (config_drive, image_pull_secret) = if is_image_due {
-            (self.first_boot(&host).await?, self.pull_secret(&host).await?)
+            (self.first_boot(&host, read).await?, self.pull_secret(&host, read).await?)
         } else {
             (Ok(ConfigDrive::default()), None)
         };
         let hardware_data = if status.hardware.is_none() && state != State::Inspecting {
-            self.hardware_data(&host).await?
+            self.hardware_data(&host, read).await?
         } else {
             None
         };
@@ -49,8 +59,8 @@ impl Reconciler {
             _ => None,
         };
         Ok(Observed {
-            secret: self.bmc_secret(&host).await?,
-            ramdisk_network: self.ramdisk_network(&host).await?,
+            secret: self.bmc_secret(&host, read).await?,
+            ramdisk_network: self.ramdisk_network(&host, read).await?,
             room: self.ledger.room(&host.uid().unwrap_or_default(), now),
             host,
             now,
@@ -66,14 +76,23 @@ impl Reconciler {
     async fn ramdisk_network(
         &self,
         host: &BareMetalHost,
+        read: &mut Read,
     ) -> Result<Result<Option<Hidden<Value>>, String>> {
         let name = host.spec.preprovisioning_network_data_name.as_ref();
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(Ok(None)) };
-        let data = self.secret(host, name).await?;
+        let data = self.secret(host, name, read).await?;
         Ok(network_data(Named { name, data: data.as_ref() }).map(Some))
     }
 
-    async fn bmc_secret(&self, host: &BareMetalHost) -> Result<BmcSecret> {
+    async fn bmc_secret(&self, host: &BareMetalHost, read: &mut Read) -> Result<BmcSecret> {
+        if let Some(secret) = read.bmc.get() {
+            return Ok(secret.clone());
+        }
+        let secret = self.read_bmc_secret(host).await?;
+        Ok(read.bmc.get_or_init(|| secret).clone())
+    }
+
+    async fn read_bmc_secret(&self, host: &BareMetalHost) -> Result<BmcSecret> {
         let name = host.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else {
             return Ok(BmcSecret::Unnamed);
@@ -92,7 +111,11 @@ impl Reconciler {
         Ok(BmcSecret::read(&data(secret), version))
     }
 
-    async fn first_boot(&self, host: &BareMetalHost) -> Result<Result<ConfigDrive, String>> {
+    async fn first_boot(
+        &self,
+        host: &BareMetalHost,
+        read: &mut Read,
+    ) -> Result<Result<ConfigDrive, String>> {
         let spec = &host.spec;
         let name = |reference: &Option<crate::api::references::SecretReference>| {
             reference.as_ref().and_then(|it| it.name.clone()).filter(|name| !name.is_empty())
@@ -101,7 +124,7 @@ impl Reconciler {
         let mut found = Vec::new();
         for name in [name(&spec.user_data), network, name(&spec.meta_data)] {
             let data = match &name {
-                Some(name) => self.secret(host, name).await?,
+                Some(name) => self.secret(host, name, read).await?,
                 None => None,
             };
             found.push((name, data));
@@ -121,30 +144,49 @@ impl Reconciler {
         Ok(config_drive(&Identity::of(host), &secrets))
     }
 
-    async fn pull_secret(&self, host: &BareMetalHost) -> Result<Option<Hidden<String>>> {
+    async fn pull_secret(
+        &self,
+        host: &BareMetalHost,
+        read: &mut Read,
+    ) -> Result<Option<Hidden<String>>> {
         let name = host.spec.image.as_ref().and_then(|image| image.oci_auth_secret_name.as_ref());
         let Some(name) = name else { return Ok(None) };
-        let data = self.secret(host, name).await?.unwrap_or_default();
+        let data = self.secret(host, name, read).await?.unwrap_or_default();
         let config =
             data.get(DOCKER_CONFIG).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
         Ok(config.map(Hidden::new))
     }
 
     /// Only in the host's own namespace: who may write hosts shall not read others' Secrets by them.
-    async fn secret(&self, host: &BareMetalHost, name: &str) -> Result<Option<Data>> {
+    async fn secret(
+        &self,
+        host: &BareMetalHost,
+        name: &str,
+        read: &mut Read,
+    ) -> Result<Option<Data>> {
+        if let Some(data) = read.secrets.get(name) {
+            return Ok(data.clone());
+        }
         let found = secrets(&self.client, host).get_opt(name).await;
-        Ok(found.with_context(|| format!("could not read Secret {name}"))?.map(data))
+        let found = found.with_context(|| format!("could not read Secret {name}"))?.map(data);
+        read.secrets.insert(name.to_owned(), found.clone());
+        Ok(found)
     }
 
     async fn hardware_data(
         &self,
         host: &BareMetalHost,
-    ) -> Result<Option<crate::api::hardware::HardwareDetails>> {
+        read: &mut Read,
+    ) -> Result<Option<HardwareDetails>> {
+        if let Some(details) = read.hardware_data.get() {
+            return Ok(details.clone());
+        }
         let namespace = host.namespace().unwrap_or_default();
         let api: Api<HardwareData> = Api::namespaced(self.client.clone(), &namespace);
         let found =
             api.get_opt(&host.name_any()).await.context("could not read the HardwareData")?;
-        Ok(found.and_then(|found| found.spec.hardware))
+        let details = found.and_then(|found| found.spec.hardware);
+        Ok(read.hardware_data.get_or_init(|| details).clone())
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use kube::{Api, Client, ResourceExt, runtime::controller::Action};
 use tracing::Instrument;
 
-use super::{ledger::Ledger, metrics::Metrics};
+use super::{ledger::Ledger, metrics::Metrics, observe::Read};
 use crate::{
     adapters::{clock, discovery::Forgotten, events::Events, uniqueness::Occupants},
     api::BareMetalHost,
@@ -58,12 +58,13 @@ impl Reconciler {
 
     async fn steps(&self, name: &str, host: BareMetalHost) -> Result<Action> {
         self.note(&host);
-        let mut seen = self.observe(host).await?;
+        let mut read = Read::default();
+        let mut seen = self.observe(host, &mut read).await?;
         for _ in 0..STEPS {
             let plan = decide(&seen);
             tracing::debug!(host = name, ?plan.then, writes = plan.status.is_some(), "decided");
             if !self.take_slot(&seen, &plan) {
-                seen = self.observe(seen.host).await?;
+                seen = self.observe(seen.host, &mut read).await?;
                 continue;
             }
             let host = match self.write(seen.host.clone(), &plan).await {
@@ -78,10 +79,10 @@ impl Reconciler {
             match plan.then {
                 Then::Await => return Ok(Action::await_change()),
                 Then::After(pause) => return Ok(Action::requeue(pause)),
-                Then::Again => seen = self.observe(host).await?,
+                Then::Again => seen = self.observe(host, &mut read).await?,
                 Then::Guard => {
                     let guarded = self.guard(&host).await?;
-                    seen = self.observe(guarded).await?;
+                    seen = self.observe(guarded, &mut read).await?;
                 }
                 Then::Release => {
                     self.release(&host).await?;
