@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use ironward_e2e::{
     node::apart,
-    peers::hosts::{Measured, OPERATORS, Plan, Step, measure},
+    peers::hosts::{OPERATORS, Plan, Rest, Step, measure},
 };
 use std::time::Duration;
 
@@ -16,22 +16,28 @@ fn every_operator_is_measured_and_ironward_asks_least_at_rest() -> Result<()> {
     let plan = plan()?;
     let measured = measure(&plan)?;
     println!("{measured:#?}");
-    let operators: Vec<_> = measured.iter().map(|it| it.operator).collect();
+    let operators: Vec<_> = measured.turns.iter().map(|it| it.operator).collect();
     ensure!(operators == OPERATORS, "{operators:?}");
-    for it in &measured {
+    for it in &measured.turns {
         for step in [&it.available, &it.gone] {
             is_there(step).with_context(|| format!("{}: {step:#?}", it.operator))?;
         }
-        let rest = &it.rest;
-        ensure!(rest.hosts == usize::from(plan.at_rest) && rest.memory > 0.0, "{rest:#?}");
+    }
+    for rest in &measured.rests {
+        is_there(&rest.added).with_context(|| format!("{rest:#?}"))?;
+        ensure!(rest.memory > 0.0, "{rest:#?}");
         // All but those that come just before it and just after it.
-        ensure!(rest.looked_at > rest.hosts / 2, "{} was not at work: {rest:#?}", it.operator);
+        ensure!(rest.looked_at > rest.hosts / 2, "{} was not at work: {rest:#?}", rest.operator);
     }
-    let (ironward, peers) = measured.split_first().context("nobody was measured")?;
-    let asked = |it: &Measured| it.rest.ironic_requests_per_hour();
-    for peer in peers {
-        ensure!(asked(ironward) < asked(peer), "{} < {}", asked(ironward), asked(peer));
-    }
+    let asked = |operator: &str| {
+        let all = usize::from(plan.at_rest);
+        let found = measured.rests.iter().find(|it| it.operator == operator && it.hosts == all);
+        found
+            .map(Rest::ironic_requests_per_hour)
+            .with_context(|| format!("{operator} did not rest"))
+    };
+    let (ironward, peer) = (asked(OPERATORS[0])?, asked(OPERATORS[1])?);
+    ensure!(ironward < peer, "{ironward} < {peer}");
     Ok(())
 }
 
@@ -43,7 +49,8 @@ fn plan() -> Result<Plan> {
         bail!("not hosts, hosts at rest, seconds and a profile: {wanted}");
     };
     let (hosts, at_rest, seconds) = (hosts.parse()?, at_rest.parse()?, seconds.parse()?);
-    Ok(Plan { hosts, at_rest, seconds, rounds: 1, profile: profile.to_owned() })
+    let (sizes, profile) = (vec![at_rest / 2, at_rest, at_rest * 2], profile.to_owned());
+    Ok(Plan { hosts, at_rest, sizes, few: 2, seconds, rounds: 1, profile })
 }
 
 fn is_there(step: &Step) -> Result<()> {

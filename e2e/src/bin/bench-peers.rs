@@ -63,6 +63,9 @@ struct Arguments {
     /// Whether it is only seen that all of it still works, with few hosts and those peers that are built in a minute.
     #[arg(long)]
     short: bool,
+    /// Whether everybody is only built, so that a run after it measures at once.
+    #[arg(long)]
+    build: bool,
     /// How many hosts are made available by Ironic, and given back.
     #[arg(long, default_value_t = 200)]
     ironic_hosts: u16,
@@ -95,10 +98,15 @@ impl Arguments {
         }
     }
 
-    fn ironic(&self) -> hosts::Plan {
-        let (hosts, at_rest) = if self.short { (2, 5) } else { (self.ironic_hosts, self.at_rest) };
-        let (rounds, profile) = (self.long_rounds, self.profile.clone());
-        hosts::Plan { hosts, at_rest, seconds: self.rest, rounds, profile }
+    fn ironic(&self) -> Result<hosts::Plan> {
+        let (hosts, at_rest, sizes, few) = if self.short {
+            (2, 5, vec![5, 10], 2)
+        } else {
+            let sizes = self.sizes.iter().map(|it| u16::try_from(*it));
+            (self.ironic_hosts, self.at_rest, sizes.collect::<Result<_, _>>()?, 10)
+        };
+        let (seconds, rounds, profile) = (self.rest, self.long_rounds, self.profile.clone());
+        Ok(hosts::Plan { hosts, at_rest, sizes, few, seconds, rounds, profile })
     }
 
     fn machines(&self) -> machines::Plan {
@@ -158,6 +166,9 @@ fn main() -> Result<()> {
         engines::provide()?;
     }
     let apart = Apart::provide()?;
+    if arguments.build {
+        return Ok(());
+    }
     for (which, name) in Which::ALL.into_iter().filter(|it| is_asked(it.0)) {
         let part = apart.within(|| measure(&arguments, which, &missing))??;
         keep(name, &part)?;
@@ -179,7 +190,7 @@ fn measure(
         Which::Admission => admission::measure(&arguments.admission(), missing),
         Which::Machines => machines::measure(&arguments.machines()),
         Which::Hosts => {
-            let (plan, begun) = (arguments.ironic(), Instant::now());
+            let (plan, begun) = (arguments.ironic()?, Instant::now());
             Ok(hosts::part(&plan, &hosts::measure(&plan)?, begun.elapsed()))
         }
         Which::Engines => engines::measure(arguments.rounds + 1),

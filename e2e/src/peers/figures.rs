@@ -19,13 +19,31 @@ impl Samples {
         Some(f64::midpoint(*sorted.get(low)?, *sorted.get(high)?))
     }
 
-    /// The least and the most.
+    /// Between which two of them the median is of all that could have been measured, with a probability of 95 % at least; and the least and
+    /// the most of up to eight, which are too few to say that.
     #[must_use]
-    pub fn range(&self) -> Option<(f64, f64)> {
-        let least = self.0.iter().copied().min_by(f64::total_cmp)?;
-        let most = self.0.iter().copied().max_by(f64::total_cmp)?;
-        Some((least, most))
+    pub fn spread(&self) -> Option<(f64, f64)> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let left_out = left_out(sorted.len());
+        let most = sorted.len().checked_sub(left_out + 1)?;
+        Some((*sorted.get(left_out)?, *sorted.get(most)?))
     }
+}
+
+/// How many on either side are beyond the median's interval: of so many throws of a coin, fewer heads than that come once in forty times.
+fn left_out(count: usize) -> usize {
+    let mut probability = 0.5_f64.powf(crate::load::number(count));
+    let mut fewer = 0.0;
+    for heads in 0..count / 2 {
+        fewer += probability;
+        if fewer > 0.025 {
+            return heads.saturating_sub(1);
+        }
+        let (heads, count) = (crate::load::number(heads), crate::load::number(count));
+        probability *= (count - heads) / (heads + 1.0);
+    }
+    0
 }
 
 /// Which way a figure is better.
@@ -75,13 +93,46 @@ impl Table {
         self.rows.push(Row { what: what.to_owned(), unit: unit.to_owned(), better, cells });
     }
 
-    /// How many times a contender's figure is Ironward's.
+    /// How many times a contender's figure is Ironward's: each time that both had their turn, for then both had the same machine; or once
+    /// for all where they have not had as many.
     #[must_use]
-    pub fn ratio(&self, row: &Row, contender: usize) -> Option<f64> {
-        let own = self.contenders.iter().position(|it| it == OWN)?;
-        let own = row.cells.get(own)?.median().filter(|it| *it > 0.0)?;
+    pub fn ratios(&self, row: &Row, contender: usize) -> Option<Samples> {
         (self.contenders.get(contender)? != OWN).then_some(())?;
-        Some(row.cells.get(contender)?.median()? / own)
+        let own = self.contenders.iter().position(|it| it == OWN)?;
+        let (own, others) = (row.cells.get(own)?, row.cells.get(contender)?);
+        if own.0.is_empty() || own.0.iter().any(|it| *it <= 0.0) {
+            return None;
+        }
+        if own.0.len() == others.0.len() {
+            return Some(Samples(others.0.iter().zip(&own.0).map(|(it, own)| it / own).collect()));
+        }
+        Some(Samples(vec![others.median()? / own.median()?]))
+    }
+}
+
+/// How a contender's figures stand to Ironward's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Ironward is ahead.
+    Behind,
+    /// The ratios are on both sides of 1.
+    Level,
+    /// Ironward is behind.
+    Ahead,
+}
+
+impl Better {
+    /// How somebody stands with these ratios to Ironward's figures.
+    #[must_use]
+    pub fn standing(self, ratios: &Samples) -> Option<Standing> {
+        let (least, most) = ratios.spread()?;
+        Some(match self {
+            Self::Less if least > 1.0 => Standing::Behind,
+            Self::Less if most < 1.0 => Standing::Ahead,
+            Self::More if most < 1.0 => Standing::Behind,
+            Self::More if least > 1.0 => Standing::Ahead,
+            Self::Less | Self::More => Standing::Level,
+        })
     }
 }
 
@@ -156,15 +207,43 @@ mod tests {
         assert_eq!(Samples(vec![3.0, 1.0, 2.0]).median(), Some(2.0));
         assert_eq!(Samples(vec![3.0, 1.0]).median(), Some(2.0));
         assert_eq!(Samples::default().median(), None);
-        assert_eq!(Samples(vec![3.0, 1.0, 2.0]).range(), Some((1.0, 3.0)));
+    }
+
+    #[test]
+    fn what_seldom_happens_is_no_part_of_the_spread() {
+        let of = |count: u32| Samples((1..=count).rev().map(f64::from).collect()).spread();
+        assert_eq!(of(0), None);
+        assert_eq!(of(1), Some((1.0, 1.0)));
+        assert_eq!(of(3), Some((1.0, 3.0)));
+        // As in the tables of the sign test: the intervals of 95 %.
+        assert_eq!(of(8), Some((1.0, 8.0)));
+        assert_eq!(of(9), Some((2.0, 8.0)));
+        assert_eq!(of(12), Some((3.0, 10.0)));
+        assert_eq!(of(25), Some((8.0, 18.0)));
     }
 
     #[test]
     fn others_are_compared_with_ironward() {
         let mut table = Table::new("work", &["Kyverno", OWN]);
         table.row("time", "ms", Better::Less, vec![vec![10.0], vec![4.0]]);
-        assert_eq!(table.ratio(&table.rows[0], 0), Some(2.5));
-        assert_eq!(table.ratio(&table.rows[0], 1), None);
+        table.row("by turns", "ms", Better::Less, vec![vec![10.0, 90.0], vec![4.0, 30.0]]);
+        table.row("more often", "ms", Better::Less, vec![vec![9.0, 3.0], vec![4.0]]);
+        let ratios = |row: usize, who| table.ratios(&table.rows[row], who);
+        assert_eq!(ratios(0, 0), Some(Samples(vec![2.5])));
+        assert_eq!(ratios(0, 1), None);
+        assert_eq!(ratios(1, 0), Some(Samples(vec![2.5, 3.0])));
+        assert_eq!(ratios(2, 0), Some(Samples(vec![1.5])));
+    }
+
+    #[test]
+    fn who_is_now_ahead_and_now_behind_is_neither() {
+        let of = |better: Better, ratios: &[f64]| better.standing(&Samples(ratios.to_vec()));
+        assert_eq!(of(Better::Less, &[1.1, 1.3]), Some(Standing::Behind));
+        assert_eq!(of(Better::Less, &[0.9, 0.7]), Some(Standing::Ahead));
+        assert_eq!(of(Better::Less, &[0.9, 1.3]), Some(Standing::Level));
+        assert_eq!(of(Better::More, &[0.9, 0.7]), Some(Standing::Behind));
+        assert_eq!(of(Better::More, &[1.2, 1.1]), Some(Standing::Ahead));
+        assert_eq!(of(Better::More, &[]), None);
     }
 
     #[test]

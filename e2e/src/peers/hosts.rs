@@ -3,10 +3,12 @@
 //! All of them have the same API server, an Ironic each that knows nothing yet, and the same machines. What is asked of Ironic is
 //! counted on the way to it, and what is asked of the API server in its audit log; neither is an operator's own account.
 
+mod at_rest;
 mod copies;
 mod counter;
 mod part;
 
+pub use at_rest::Rest;
 pub use counter::Asked;
 pub use part::part;
 
@@ -40,8 +42,6 @@ use std::{
 const NAMESPACE: &str = "default";
 /// For one step.
 const PATIENCE: Duration = Duration::from_mins(90);
-/// Until what an operator was woken for last is over.
-const CALM: Duration = Duration::from_secs(10);
 /// Ironic gives no more nodes than this in one answer.
 const PAGE: usize = 1000;
 
@@ -52,6 +52,11 @@ pub struct Plan {
     pub hosts: u16,
     /// Hosts that are looked at while nothing happens to them.
     pub at_rest: u16,
+    /// Sizes of fleets in which that is looked at, too, and that some hosts more are brought into. For baremetal-operator only those up to
+    /// [`Self::at_rest`].
+    pub sizes: Vec<u16>,
+    /// How many hosts more those are.
+    pub few: u16,
     /// For how long, in whole minutes: baremetal-operator comes to all hosts at about the same time once in a minute, and a part of
     /// one has all of that or nothing of it. Its look at firmware every five minutes is in what takes that long, and else is left out,
     /// in its favour.
@@ -62,15 +67,18 @@ pub struct Plan {
     pub profile: String,
 }
 
-impl Default for Plan {
-    fn default() -> Self {
-        Self { hosts: 200, at_rest: 1000, seconds: 120, rounds: 1, profile: "release".to_owned() }
-    }
-}
-
-/// What one operator took in one round.
+/// All that was measured.
 #[derive(Debug, Clone)]
 pub struct Measured {
+    /// Of hosts that come and go.
+    pub turns: Vec<Turn>,
+    /// Of hosts to which nothing happens.
+    pub rests: Vec<Rest>,
+}
+
+/// What one operator took in one round for hosts that come and go.
+#[derive(Debug, Clone)]
+pub struct Turn {
     /// Who: one of [`OPERATORS`].
     pub operator: &'static str,
     /// Which round, from 0.
@@ -79,8 +87,6 @@ pub struct Measured {
     pub available: Step,
     /// From their deletion until all are gone, and their nodes.
     pub gone: Step,
-    /// While nothing happens.
-    pub rest: Rest,
 }
 
 /// What one step took.
@@ -102,51 +108,6 @@ pub struct Step {
     pub ironic_cpu: Duration,
     /// The most memory that the operator has held so far, in MiB.
     pub peak_memory: f64,
-}
-
-/// What it took to do nothing.
-#[derive(Debug, Clone)]
-pub struct Rest {
-    /// Hosts that were there.
-    pub hosts: usize,
-    /// Hosts of whose nodes Ironic has told the operator meanwhile.
-    pub looked_at: usize,
-    /// What it took; `took` is for how long it was looked at.
-    pub step: Step,
-    /// What the operator holds of memory at the end, in MiB.
-    pub memory: f64,
-}
-
-impl Rest {
-    /// As many in an hour as there were of this.
-    #[must_use]
-    pub fn per_hour(&self, figure: f64) -> f64 {
-        figure / self.step.took.as_secs_f64() * 3600.0
-    }
-
-    /// Requests to Ironic in an hour.
-    #[must_use]
-    pub fn ironic_requests_per_hour(&self) -> f64 {
-        self.per_hour(load::number(self.step.ironic_requests))
-    }
-
-    /// Requests to the API server in an hour.
-    #[must_use]
-    pub fn api_requests_per_hour(&self) -> f64 {
-        self.per_hour(load::number(self.step.api_requests))
-    }
-
-    /// Seconds of the operator's processor time in an hour.
-    #[must_use]
-    pub fn cpu_per_hour(&self) -> f64 {
-        self.per_hour(self.step.cpu.as_secs_f64())
-    }
-
-    /// Seconds of Ironic's processor time in an hour.
-    #[must_use]
-    pub fn ironic_cpu_per_hour(&self) -> f64 {
-        self.per_hour(self.step.ironic_cpu.as_secs_f64())
-    }
 }
 
 /// Who is measured.
@@ -178,25 +139,6 @@ impl Contender {
             Self::BaremetalOperator => ("baremetal-operator-system", "baremetal-operator"),
         }
     }
-
-    /// How long after every host has been looked at for the first time it is at rest: the length of its own round at least.
-    fn settling(self) -> Duration {
-        match self {
-            Self::Ironward => Duration::from_secs(30),
-            Self::BaremetalOperator => Duration::from_mins(1),
-        }
-    }
-
-    /// How often firmware has been asked for, by whoever does that for all hosts when it starts, beside all else. baremetal-operator
-    /// does, and writes a FirmwareSchema each time; later it does so every five minutes.
-    fn first_looks(self, asked: &Asked) -> Option<usize> {
-        match self {
-            Self::Ironward => None,
-            Self::BaremetalOperator => {
-                Some(asked.get("GET /v1/nodes/{node}/bios").copied().unwrap_or_default())
-            }
-        }
-    }
 }
 
 /// Builds and downloads all there is to but Ironward, for whoever does not want to wait for that later.
@@ -206,8 +148,9 @@ pub fn provide() -> Result<()> {
     ironic::provide()
 }
 
-/// Measures all of [`OPERATORS`], one after the other in each round, in a network of their own. Needs root.
-pub fn measure(plan: &Plan) -> Result<Vec<Measured>> {
+/// Measures all of [`OPERATORS`], in networks of their own: hosts that come and go one after the other in each round, and those at rest
+/// at the same time. Needs root.
+pub fn measure(plan: &Plan) -> Result<Measured> {
     ensure!(!apart::is_skipped(), "baremetal-operator listens on every address");
     ensure!(plan.hosts > 0 && plan.at_rest > 0 && plan.seconds > 0, "there is nothing to measure");
     ensure!(plan.seconds.is_multiple_of(60), "{} s are no whole minutes", plan.seconds);
@@ -215,49 +158,52 @@ pub fn measure(plan: &Plan) -> Result<Vec<Measured>> {
     ironward::build(&plan.profile)?;
     // Its kinds are printed by this one.
     ironward::build("dev")?;
-    Apart::provide()?.within(|| measure_within(plan))?
+    let turns = Apart::provide()?.within(|| turns(plan))??;
+    Ok(Measured { turns, rests: at_rest::measure(plan)? })
 }
 
-fn measure_within(plan: &Plan) -> Result<Vec<Measured>> {
-    let plane = ControlPlane::start_with(PlaneOptions { audit: true, ..PlaneOptions::default() })?;
-    operators::install_host_kinds(&plane)?;
-    // Ironward's webhooks want the others too, which are no part of this.
-    release::install_kinds(&plane, &["m3c", "m3m", "m3mt", "m3r", "m3rt"])?;
-    release::install_kinds(&plane, &release::OWN_KINDS)?;
-    let ground = Ground {
-        plan,
-        objects: Objects::of(&plane, NAMESPACE)?,
-        watched: Watched::start(plane.admin_kubeconfig(), &[HOST])?,
-        plane: &plane,
-    };
-    let mut measured = Vec::new();
+fn turns(plan: &Plan) -> Result<Vec<Turn>> {
+    let ground = Ground::new(&plan.profile)?;
+    let mut turns = Vec::new();
     for round in 0..plan.rounds {
         for contender in CONTENDERS {
             let said = || format!("{}, round {}", contender.name(), round + 1);
-            let (available, gone) = ground.there_and_back(contender).with_context(said)?;
-            let rest = ground.at_rest(contender).with_context(said)?;
-            let operator = contender.name();
-            measured.push(Measured { operator, round, available, gone, rest });
+            let (available, gone) =
+                ground.there_and_back(contender, plan.hosts).with_context(said)?;
+            turns.push(Turn { operator: contender.name(), round, available, gone });
         }
     }
-    Ok(measured)
+    Ok(turns)
 }
 
-/// What all of them have in common.
-struct Ground<'a> {
-    plan: &'a Plan,
-    plane: &'a ControlPlane,
+/// What an operator is put on.
+struct Ground {
+    plane: ControlPlane,
     objects: Objects,
     watched: Watched,
+    /// Which of cargo's profiles Ironward is built with.
+    profile: String,
 }
 
-impl Ground<'_> {
-    fn there_and_back(&self, contender: Contender) -> Result<(Step, Step)> {
-        let rack = Rack::start(self.plan.hosts)?;
+impl Ground {
+    fn new(profile: &str) -> Result<Self> {
+        let options = PlaneOptions { audit: true, ..PlaneOptions::default() };
+        let plane = ControlPlane::start_with(options)?;
+        operators::install_host_kinds(&plane)?;
+        // Ironward's webhooks want the others too, which are no part of this.
+        release::install_kinds(&plane, &["m3c", "m3m", "m3mt", "m3r", "m3rt"])?;
+        release::install_kinds(&plane, &release::OWN_KINDS)?;
+        let objects = Objects::of(&plane, NAMESPACE)?;
+        let watched = Watched::start(plane.admin_kubeconfig(), &[HOST])?;
+        Ok(Self { plane, objects, watched, profile: profile.to_owned() })
+    }
+
+    fn there_and_back(&self, contender: Contender, hosts: u16) -> Result<(Step, Step)> {
+        let rack = Rack::start(hosts)?;
         let run = Run::start(self, contender, &rack)?;
-        let all = usize::from(self.plan.hosts);
+        let all = usize::from(hosts);
         let available = run.step(&format!("{all} hosts are available"), || {
-            fleet::create(self.plane, &rack.members(), &spec())?;
+            fleet::create(&self.plane, &rack.members(), &spec())?;
             run.until(|| Ok(self.with_state("available")), all)
         })?;
         let gone = run.step(&format!("{all} hosts are gone"), || {
@@ -270,47 +216,9 @@ impl Ground<'_> {
         Ok((available, gone))
     }
 
-    /// One host is registered by the operator itself, and the others are made like it while it does not run. Whether it believes in
-    /// them is seen: they stay as they are, and so do their nodes.
-    fn at_rest(&self, contender: Contender) -> Result<Rest> {
-        let rack = Rack::start(self.plan.at_rest)?;
-        let members = rack.members();
-        let (first, others) = members.split_first().context("no hosts")?;
-        let all = members.len();
-        let run = Run::start(self, contender, &rack)?;
-        fleet::create(self.plane, std::slice::from_ref(first), &spec())?;
-        run.until(|| Ok(self.with_state("available")), 1)?;
-        thread::sleep(CALM);
-        run.stop()?;
-        let progress = Progress::start(&format!("making {all} hosts of one"));
-        self.objects.copy(&rack.ironic, first, others)?;
-        self.until_seen(all)?;
-        progress.done();
-        let (nodes, past) = (rack.nodes()?, self.past());
-        ensure!(nodes.len() == all, "{} nodes were made of one, and not {all}", nodes.len());
-
-        rack.counter.forget();
-        let before = rack.counter.asked();
-        let run = Run::start(self, contender, &rack)?;
-        let progress = Progress::start(&format!("{}: {all} hosts are looked at", contender.name()));
-        let first_looks = || contender.first_looks(&since(rack.counter.asked(), &before));
-        run.until(|| Ok(rack.counter.told_of().min(first_looks().unwrap_or(all))), all)?;
-        thread::sleep(contender.settling());
-        progress.done();
-        rack.counter.forget();
-        let step = run.step(&format!("{all} hosts are at rest"), || {
-            thread::sleep(Duration::from_secs(self.plan.seconds));
-            Ok(())
-        })?;
-        let looked_at = rack.counter.told_of();
-        let memory = load::Process::of(run.process.id()).memory()?;
-        run.stop()?;
-        self.ensure_nothing_happened(past)?;
-        let now = rack.nodes()?;
-        let changed = changed(&nodes, &now);
-        ensure!(changed.is_empty(), "nodes have changed: {:#?}", &changed[..changed.len().min(3)]);
-        self.objects.clear()?;
-        Ok(Rest { hosts: all, looked_at, step, memory })
+    /// What somebody has asked of the API server so far.
+    fn requests_of(&self, user: &str) -> Result<Requests> {
+        requests_of(&self.plane.audit_log(), &[user])
     }
 
     fn hosts(&self) -> usize {
@@ -323,32 +231,6 @@ impl Ground<'_> {
                 && host["status"]["errorType"].is_null()
         };
         self.watched.now(|seen| seen.all(HOST.2, NAMESPACE).filter(is_so).count())
-    }
-
-    fn until_seen(&self, all: usize) -> Result<()> {
-        eventually(Duration::from_mins(1), "all hosts are heard of", || {
-            let found = self.with_state("available");
-            if found == all { Ok(()) } else { Err(found) }
-        })
-    }
-
-    /// How much has ever been stored of hosts.
-    fn past(&self) -> usize {
-        self.watched.now(|seen| seen.past(HOST.2, NAMESPACE).count())
-    }
-
-    /// No host has been anything but available and well since then.
-    fn ensure_nothing_happened(&self, since: usize) -> Result<()> {
-        self.watched.now(|seen| {
-            let changes = seen.past(HOST.2, NAMESPACE).skip(since);
-            let status = |host: &Value| host["status"].clone();
-            let other = changes.map(status).find(|status| {
-                status["provisioning"]["state"] != "available"
-                    || status["operationalStatus"] != "OK"
-                    || status["errorType"].is_string()
-            });
-            other.map_or(Ok(()), |other| bail!("a host was not left in peace: {other:#}"))
-        })
     }
 }
 
@@ -407,12 +289,6 @@ impl Rack {
     }
 }
 
-/// What is now and was not, and what was there instead.
-fn changed<'a>(before: &'a Nodes, after: &'a Nodes) -> Vec<[Option<&'a Vec<Value>>; 2]> {
-    let before_and_now = after.iter().map(|(uuid, node)| [before.get(uuid), Some(node)]);
-    before_and_now.filter(|[before, now]| before != now).collect()
-}
-
 /// What is the same for all hosts. Without ramdisks: what a machine takes to boot one is the machine's.
 fn spec() -> Value {
     json!({"online": false, "inspectionMode": "disabled", "automatedCleaningMode": "disabled"})
@@ -420,7 +296,7 @@ fn spec() -> Value {
 
 /// An operator that runs.
 struct Run<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a Ground,
     rack: &'a Rack,
     contender: Contender,
     process: Process,
@@ -430,11 +306,11 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Starts one, and waits until it reconciles.
-    fn start(ground: &'a Ground<'a>, contender: Contender, rack: &'a Rack) -> Result<Self> {
-        let (plan, plane) = (ground.plan, ground.plane);
+    fn start(ground: &'a Ground, contender: Contender, rack: &'a Rack) -> Result<Self> {
+        let plane = &ground.plane;
         let (url, ramdisk) = (rack.counter.url(), rack.ironic.ramdisk_url());
         // Neither counts hosts with virtual media, but it is not to be what is measured.
-        let limit = plan.hosts.max(plan.at_rest);
+        let limit = rack.ironic.machines().len();
         let (process, user) = match contender {
             Contender::Ironward => {
                 let flags = vec![
@@ -444,7 +320,7 @@ impl<'a> Run<'a> {
                     format!("--deploy-iso-url={ramdisk}"),
                     format!("--provisioning-limit={limit}"),
                 ];
-                let profile = Some(plan.profile.clone());
+                let profile = Some(ground.profile.clone());
                 let options = Options { profile, flags, ..Options::default() };
                 let ironward = Ironward::start_with(plane, &options)?;
                 ironward.wait_until_ready()?;
@@ -499,10 +375,19 @@ impl<'a> Run<'a> {
     }
 
     fn api_requests(&self) -> Result<Requests> {
-        requests_of(&self.ground.plane.audit_log(), &[&self.user])
+        self.ground.requests_of(&self.user)
     }
 
     fn until(&self, count: impl Fn() -> Result<usize>, all: usize) -> Result<()> {
+        self.until_every(Duration::from_millis(100), count, all)
+    }
+
+    fn until_every(
+        &self,
+        pause: Duration,
+        count: impl Fn() -> Result<usize>,
+        all: usize,
+    ) -> Result<()> {
         let name = self.contender.name();
         let (end, mut told) = (Instant::now() + PATIENCE, Instant::now());
         loop {
@@ -519,7 +404,7 @@ impl<'a> Run<'a> {
                 told = Instant::now();
                 say(&format!("{name}: {so_far} of {all}"));
             }
-            thread::sleep(Duration::from_millis(100));
+            thread::sleep(pause);
         }
     }
 

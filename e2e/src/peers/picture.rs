@@ -23,12 +23,12 @@ pub fn bars(table: &Table) -> String {
 }
 
 fn group(table: &Table, row: &Row, mut y: f64, body: &mut String) -> f64 {
-    let most = row.cells.iter().filter_map(Samples::range).map(|it| it.1).fold(0.0, f64::max);
+    let most = row.cells.iter().filter_map(Samples::spread).map(|it| it.1).fold(0.0, f64::max);
     let unit = if row.unit.is_empty() { String::new() } else { format!(", {}", row.unit) };
     body.push_str(&text(8.0, y + 4.0, "start", "bold", &format!("{}{unit}", row.what)));
     y += 12.0;
     for (number, (name, samples)) in table.contenders.iter().zip(&row.cells).enumerate() {
-        let (Some(median), Some((least, largest))) = (samples.median(), samples.range()) else {
+        let (Some(median), Some((least, largest))) = (samples.median(), samples.spread()) else {
             continue;
         };
         let at =

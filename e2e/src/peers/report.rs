@@ -1,7 +1,7 @@
 //! The report as a page of the guide: tables as ratios with their spread, and a picture of each.
 
 use super::{
-    figures::{Better, Growth, OWN, Part, Row, Samples, Table, exponent},
+    figures::{Growth, OWN, Part, Row, Samples, Standing, Table, exponent},
     picture,
 };
 use crate::progress::say;
@@ -39,8 +39,9 @@ cargo bench-peers
 
 {machine} It took {minutes:.0} minutes, once the programs were built.
 
-How to read the tables: a cell has the median of all rounds, the least and the most in parentheses where there were several, and how many times Ironward's figure
-that is. A ratio in **bold** is one where Ironward is behind. Figures of other machines differ; ratios differ less.
+How to read the tables: a cell has the median of all turns, and how many times Ironward's figure that is, which is the median of the ratios of each turn: both had the same
+machine then. In parentheses is between what the median is with a probability of 95 % at least, or the least and the most of fewer than nine turns. A ratio in **bold** is one
+where Ironward is behind; after a ~ nobody is ahead, for the ratios are on both sides of 1. Figures of other machines differ; ratios differ less.
 "
     )
 }
@@ -89,25 +90,27 @@ fn ruler(columns: usize) -> String {
 }
 
 fn cell(table: &Table, row: &Row, number: usize, samples: &Samples) -> String {
-    let (Some(median), Some((least, most))) = (samples.median(), samples.range()) else {
-        return "–".to_owned();
+    let Some(figure) = with_spread(samples) else { return "–".to_owned() };
+    let Some(ratios) = table.ratios(row, number) else { return figure };
+    let (Some(ratio), Some(standing)) = (with_spread(&ratios), row.better.standing(&ratios)) else {
+        return figure;
     };
-    let spread = if samples.0.len() > 1 {
-        format!(" ({} to {})", rounded(least), rounded(most))
-    } else {
-        String::new()
-    };
-    let ratio = table.ratio(row, number).map_or_else(String::new, |ratio| {
-        // Whoever does nothing is not ahead: it is what all others are measured from.
-        let is_peer = table.contenders.get(number).is_some_and(|it| !it.starts_with("nothing"));
-        let is_ahead = match row.better {
-            Better::Less => ratio < 1.0,
-            Better::More => ratio > 1.0,
-        };
-        let ratio = format!("{} ×", rounded(ratio));
-        if is_peer && is_ahead { format!(", **{ratio}**") } else { format!(", {ratio}") }
-    });
-    format!("{}{spread}{ratio}", rounded(median))
+    // Whoever does nothing is not ahead: it is what all others are measured from.
+    let is_peer = table.contenders.get(number).is_some_and(|it| !it.starts_with("nothing"));
+    match standing {
+        Standing::Ahead if is_peer => format!("{figure}, **{ratio} ×**"),
+        Standing::Level => format!("{figure}, ~ {ratio} ×"),
+        Standing::Ahead | Standing::Behind => format!("{figure}, {ratio} ×"),
+    }
+}
+
+/// The median, and between what it is where there are several.
+pub(super) fn with_spread(samples: &Samples) -> Option<String> {
+    let (median, (least, most)) = (samples.median()?, samples.spread()?);
+    Some(match samples.0.len() {
+        1 => rounded(median),
+        _ => format!("{} ({} to {})", rounded(median), rounded(least), rounded(most)),
+    })
 }
 
 fn growths(growths: &[Growth]) -> String {
@@ -154,10 +157,12 @@ pub(super) fn rounded(figure: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::figures::Better;
 
     fn part() -> Part {
         let mut table = Table::new("Hosts are created", &["nothing", OWN, "Kyverno"]);
         table.row("p99", "ms", Better::Less, vec![vec![1.0], vec![2.0, 4.0, 3.0], vec![9.0]]);
+        table.row("p50", "ms", Better::Less, vec![vec![], vec![2.0, 4.0], vec![1.0, 5.0]]);
         table.row("throughput", "1/s", Better::More, vec![vec![], vec![100.0], vec![200.0]]);
         let mut growth = Growth::new("CPU", "µs", &[100, 1000]);
         let series = [4.0, 40.0].map(|it| Samples(vec![it]));
@@ -180,6 +185,8 @@ mod tests {
         for expected in [
             "It took 2 minutes",
             "| p99, ms | 1.00, 0.33 × | 3.00 (2.00 to 4.00) | 9.00, 3.00 × |",
+            // Now it is ahead, now behind.
+            "| p50, ms | – | 3.00 (2.00 to 4.00) | 3.00 (1.00 to 5.00), ~ 0.88 (0.50 to 1.25) × |",
             // It is behind.
             "| throughput, 1/s | – | 100 | 200, **2.00 ×** |",
             "| CPU, µs | Ironward | 4.00 | 40.0 | **1.00** |",

@@ -122,7 +122,7 @@ pub struct Plan {
     pub sizes: Vec<usize>,
     /// How often all of it is measured at the size in the middle; at the others it is once.
     pub rounds: usize,
-    /// How many hosts are created for each, one after the other, in a round; only a part of them where the API server is as it comes.
+    /// How many hosts are created for each, one after the other, in a round; fewer where the API server is as it comes.
     pub creates: usize,
     /// How long as many as possible are created for each in a round, in seconds.
     pub seconds: u64,
@@ -139,6 +139,11 @@ impl Plan {
     /// How many of the creates of a round are told of together.
     fn part(&self) -> usize {
         (self.creates / PARTS).max(1)
+    }
+
+    /// The same where the API server is as it comes.
+    fn small_part(&self) -> usize {
+        (self.creates / 10).max(1)
     }
 
     /// Just enough to see that all of it still works, with those who are built in a minute.
@@ -166,18 +171,20 @@ struct Measured {
 }
 
 /// What one of them took in one round.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 struct Round {
-    times: Times,
+    /// Of each part of it.
+    times: Vec<Times>,
     /// At the size that most is told of.
     limit: Option<Limit>,
     alone: Option<Alone>,
 }
 
 /// What as many creates as possible take, of processors by the thousand.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Limit {
-    throughput: f64,
+    /// In a second, of each slice.
+    throughput: Vec<f64>,
     cpu: Option<f64>,
     server_cpu: f64,
 }
@@ -371,13 +378,23 @@ impl<'a> Stage<'a> {
     }
 
     fn round(&self, judges: &[Judge], is_typical: bool) -> Result<Vec<(Contender, Round)>> {
-        let latencies = self.in_alternation(judges, self.plan.part())?;
+        let (parts, count) =
+            if is_typical { (PARTS, self.plan.small_part()) } else { (1, self.plan.part()) };
+        let mut times: BTreeMap<Contender, Vec<Times>> = BTreeMap::new();
+        for _ in 0..parts {
+            for (contender, latencies) in self.in_alternation(judges, count)? {
+                times.entry(contender).or_default().push(Times::of(&latencies));
+            }
+        }
         let limits = if is_typical { self.at_limit(judges)? } else { Vec::new() };
         let of = |(number, judge): (usize, &Judge)| {
-            let times = Times::of(latencies.get(&judge.contender).context("nobody was asked")?);
             let alone = judge.engine().map(|(process, url)| self.alone(judge, url, process));
-            let (limit, alone) = (limits.get(number).copied(), alone.transpose()?);
-            Ok((judge.contender, Round { times, limit, alone }))
+            let round = Round {
+                times: times.get(&judge.contender).context("nobody was asked")?.clone(),
+                limit: limits.get(number).cloned(),
+                alone: alone.transpose()?,
+            };
+            Ok((judge.contender, round))
         };
         judges.iter().enumerate().map(of).collect()
     }
@@ -396,16 +413,16 @@ impl<'a> Stage<'a> {
                 let process = judge.engine().map(|it| it.0);
                 let before = (process.map(Process::cpu).transpose()?, server.cpu()?);
                 let begun = Instant::now();
-                spent.created +=
-                    self.askers.at_once(judge.contender, Duration::from_millis(SLICE))?;
-                spent.took += begun.elapsed();
+                let created = self.askers.at_once(judge.contender, Duration::from_millis(SLICE))?;
+                spent.created += created;
+                spent.throughput.push(number(created) / begun.elapsed().as_secs_f64());
                 spent.server_cpu += server.cpu()?.saturating_sub(before.1);
                 if let (Some(process), Some(before)) = (process, before.0) {
                     *spent.cpu.get_or_insert_default() += process.cpu()?.saturating_sub(before);
                 }
             }
         }
-        Ok(spent.iter().map(Spent::limit).collect())
+        Ok(spent.into_iter().map(Spent::limit).collect())
     }
 
     /// Asks a webhook directly, while the API server stands still, which in a cluster has cores of its own.
@@ -442,16 +459,16 @@ impl<'a> Stage<'a> {
 #[derive(Debug, Clone, Default)]
 struct Spent {
     created: usize,
-    took: Duration,
+    throughput: Vec<f64>,
     cpu: Option<Duration>,
     server_cpu: Duration,
 }
 
 impl Spent {
-    fn limit(&self) -> Limit {
+    fn limit(self) -> Limit {
         let per_thousand = |cpu: Duration| cpu.as_secs_f64() * 1e3 / number(self.created) * 1e3;
         Limit {
-            throughput: number(self.created) / self.took.as_secs_f64(),
+            throughput: self.throughput,
             cpu: self.cpu.map(per_thousand),
             server_cpu: per_thousand(self.server_cpu),
         }

@@ -1,7 +1,10 @@
 //! What was measured of admission, for the page.
 
-use super::{All, Contender, GARBAGE, PARTS, Plan, Round, Times, askers::AT_ONCE};
-use crate::peers::figures::{Better, Growth, Part, Samples, Table};
+use super::{All, Alone, Contender, GARBAGE, PARTS, Plan, Round, Times, askers::AT_ONCE};
+use crate::peers::{
+    figures::{Better, Growth, Part, Samples, Table},
+    report::with_spread,
+};
 use std::collections::BTreeMap;
 
 /// The tables of all of them.
@@ -29,20 +32,25 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
         "p99 beside an API server as it comes",
         "ms",
         Better::Less,
-        cells(|it| Some(it.times.p99)),
+        cells(|it| it.times.iter().map(|it| it.p99).collect()),
     );
     through.row(
         "creates at saturation",
         "per second",
         Better::More,
-        cells(|it| Some(it.limit?.throughput)),
+        cells(|it| it.limit.iter().flat_map(|it| it.throughput.clone()).collect()),
     );
-    through.row("CPU for 1,000 creates", "ms", Better::Less, cells(|it| it.limit?.cpu));
+    through.row(
+        "CPU for 1,000 creates",
+        "ms",
+        Better::Less,
+        cells(|it| it.limit.iter().filter_map(|it| it.cpu).collect()),
+    );
     through.row(
         "CPU of the API server for 1,000 creates",
         "ms",
         Better::Less,
-        cells(|it| Some(it.limit?.server_cpu)),
+        cells(|it| it.limit.iter().map(|it| it.server_cpu).collect()),
     );
     let ready = contenders.iter().map(ready).collect();
     through.row("start until the first refusal, at all sizes", "s", Better::Less, ready);
@@ -55,10 +63,10 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
     let mut row = |what: &str, unit: &str, better, figure: Figure| {
         alone.row(what, unit, better, cells(figure));
     };
-    row("answers", "per second", Better::More, |it| Some(it.alone?.throughput));
-    row("an answer, p99", "ms", Better::Less, |it| Some(it.alone?.p99));
-    row("CPU per answer", "µs", Better::Less, |it| Some(it.alone?.cpu));
-    row("memory after that", "MiB", Better::Less, |it| Some(it.alone?.memory));
+    row("answers", "per second", Better::More, |it| of_alone(it, |it| it.throughput));
+    row("an answer, p99", "ms", Better::Less, |it| of_alone(it, |it| it.p99));
+    row("CPU per answer", "µs", Better::Less, |it| of_alone(it, |it| it.cpu));
+    row("memory after that", "MiB", Better::Less, |it| of_alone(it, |it| it.memory));
 
     let growths = growths(plan, contenders, &all);
     let mut remarks = remarks(&all.undisturbed);
@@ -83,14 +91,18 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
     }
 }
 
-/// Finds a figure in a round.
-type Figure = fn(&Round) -> Option<f64>;
+/// Finds figures in a round.
+type Figure = fn(&Round) -> Vec<f64>;
+
+fn of_alone(round: &Round, figure: fn(&Alone) -> f64) -> Vec<f64> {
+    round.alone.iter().map(figure).collect()
+}
 
 impl All {
     /// Of each round.
     fn rounds(&self, size: usize, contender: Contender, figure: Figure) -> Vec<f64> {
         let rounds = self.among.get(&(size, contender)).map(|it| it.rounds.as_slice());
-        rounds.unwrap_or_default().iter().filter_map(figure).collect()
+        rounds.unwrap_or_default().iter().flat_map(figure).collect()
     }
 
     fn memory(&self, size: usize, contender: Contender) -> Vec<f64> {
@@ -114,8 +126,12 @@ fn growths(plan: &Plan, contenders: &[Contender], all: &All) -> Vec<Growth> {
         growth
     };
     vec![
-        growth("a create, p50", "ms", &|size, it| all.rounds(size, it, |it| Some(it.times.p50))),
-        growth("CPU per answer", "µs", &|size, it| all.rounds(size, it, |it| Some(it.alone?.cpu))),
+        growth("a create, p50", "ms", &|size, it| {
+            all.rounds(size, it, |it| it.times.iter().map(|it| it.p50).collect())
+        }),
+        growth("CPU per answer", "µs", &|size, it| {
+            all.rounds(size, it, |it| of_alone(it, |it| it.cpu))
+        }),
         growth("memory", "MiB", &|size, it| all.memory(size, it)),
     ]
 }
@@ -125,19 +141,18 @@ fn remarks(undisturbed: &BTreeMap<Contender, Vec<Times>>) -> Vec<String> {
         "`nothing` is the API server without anybody who judges; what the others take is on top of that. `in-tree` is judged inside the API server, \
          whose CPU it takes.".to_owned(),
         "baremetal-operator's rules are its own and cannot be changed: it does other work than the rest.".to_owned(),
-        "Where ranges overlap, nobody is ahead.".to_owned(),
         "Memory is what the process holds (RSS), pages of its program file among it.".to_owned(),
     ];
     // Part by part: in each of them both had the same machine.
     let added = |who: Contender, figure: fn(&Times) -> f64| {
         let (own, in_tree) = (undisturbed.get(&who)?, undisturbed.get(&Contender::InTree)?);
         let added = own.iter().zip(in_tree).map(|(own, in_tree)| figure(own) - figure(in_tree));
-        Samples(added.collect()).median()
+        with_spread(&Samples(added.collect()))
     };
     let both = |who| Some((added(who, |it| it.p50)?, added(who, |it| it.p99)?));
     if let (Some(own), Some(call)) = (both(Contender::Ironward), both(Contender::Accepting)) {
         remarks.push(format!(
-            "To what in-tree policy takes Ironward adds {:.2} ms at p50 and {:.2} ms at p99. A webhook that looks at nothing and accepts everything adds {:.2} and {:.2} ms: that is the \
+            "To what in-tree policy takes Ironward adds, in ms, {} at p50 and {} at p99. A webhook that looks at nothing and accepts everything adds {} and {}: that is the \
              call, most of which the API server spends.",
             own.0, own.1, call.0, call.1
         ));
