@@ -83,6 +83,15 @@ impl Client {
         self.pages("/v1/nodes", "nodes", &fields, |node: &Node| &node.uuid).await
     }
 
+    /// The nodes that Ironic has written last, the last first: so many, of up to as many as it gives in one answer.
+    pub async fn written_last(&self, count: usize) -> Result<Vec<Node>, Error> {
+        let (fields, limit) = (fields(self.version().await?), count.to_string());
+        let order = [("sort_key", "updated_at"), ("sort_dir", "desc")];
+        let query = [("fields", fields.as_str()), ("limit", &limit), order[0], order[1]];
+        let mut page = self.ask(Request::get("/v1/nodes", &query)).await?;
+        read(page.get_mut("nodes").map(Value::take).unwrap_or_default())
+    }
+
     /// All ports.
     pub async fn ports(&self) -> Result<Vec<Port>, Error> {
         let fields = "uuid,address,node_uuid,pxe_enabled";

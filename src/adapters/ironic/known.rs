@@ -95,6 +95,23 @@ impl Known {
             self.forget(&uuid);
             difference.changed.push(uuid);
         }
+        self.see(nodes, began, &mut difference);
+        difference
+    }
+
+    /// So many of the nodes that Ironic has written last, the last first; and whether those are all that it has written since nodes were last
+    /// read: it is so if the last of them is as it was. Ironic does not say when it was. Which are gone is not seen.
+    pub fn renew(&mut self, nodes: Vec<Node>, count: usize, began: Instant) -> (Difference, bool) {
+        let is_as_it_was = |node: &Node| {
+            self.nodes.get(&node.uuid).is_some_and(|entry| !entry.stale && *entry.node == *node)
+        };
+        let is_all = nodes.len() < count || nodes.last().is_some_and(is_as_it_was);
+        let mut difference = Difference::default();
+        self.see(nodes, began, &mut difference);
+        (difference, is_all)
+    }
+
+    fn see(&mut self, nodes: Vec<Node>, began: Instant, difference: &mut Difference) {
         for node in nodes {
             let before = self.nodes.get(&node.uuid);
             if before.is_some_and(|entry| entry.read >= began) {
@@ -109,7 +126,6 @@ impl Known {
             }
             self.keep(Arc::new(node), began);
         }
-        difference
     }
 
     /// All ports, read at once.
@@ -149,9 +165,9 @@ impl Known {
         self.nodes.values().map(|entry| &entry.node)
     }
 
-    /// Whether something moves, or was asked to.
-    pub fn moves(&self) -> bool {
-        self.nodes.values().any(|entry| entry.stale || entry.node.is_moving())
+    /// How many nodes move, or were asked to.
+    pub fn moving(&self) -> usize {
+        self.nodes.values().filter(|entry| entry.stale || entry.node.is_moving()).count()
     }
 }
 
@@ -174,6 +190,40 @@ mod tests {
     }
 
     #[test]
+    fn what_was_written_last_is_a_difference_and_the_rest_stays() {
+        let (mut known, start) = (Known::default(), Instant::now());
+        let all = ["a", "b", "c", "d"].map(|uuid| node(uuid, "available"));
+        known.replace(all.into(), at(start, 1));
+        known.outdate("a", at(start, 2));
+        let last = [("a", "deploying"), ("b", "deploying"), ("c", "available")];
+        let last = last.map(|(uuid, state)| node(uuid, state));
+        // There may be a third that was written.
+        let (difference, is_all) = known.renew(last[..2].to_vec(), 2, at(start, 3));
+        assert_eq!((difference.changed, is_all), (vec!["a".to_owned(), "b".to_owned()], false));
+        let (difference, is_all) = known.renew(last.to_vec(), 3, at(start, 4));
+        assert_eq!((difference, is_all), (Difference::default(), true));
+        assert!(matches!(known.find(Some("d"), ""), Sight::Node(_)));
+        assert_eq!(known.moving(), 2);
+    }
+
+    #[test]
+    fn what_was_asked_of_the_last_one_shown_may_have_been_asked_of_others() {
+        let (mut known, start) = (Known::default(), Instant::now());
+        known.replace(vec![node("a", "available"), node("b", "available")], at(start, 1));
+        known.outdate("a", at(start, 2));
+        let a = || vec![node("a", "available")];
+        let (difference, is_all) = known.renew(a(), 1, at(start, 3));
+        assert_eq!((difference.changed, is_all), (vec!["a".to_owned()], false));
+        // Learnt while it was asked for.
+        known.outdate("a", at(start, 5));
+        let (difference, is_all) = known.renew(a(), 1, at(start, 4));
+        assert_eq!((difference, is_all), (Difference::default(), false));
+        // There are no more; and one of them is new.
+        let (difference, is_all) = known.renew(vec![node("c", "enroll")], 2, at(start, 6));
+        assert_eq!((difference.new, is_all), (vec!["c".to_owned()], true));
+    }
+
+    #[test]
     fn a_difference_names_what_is_new_gone_or_changed_and_nothing_else() {
         let (mut known, start) = (Known::default(), Instant::now());
         let all = |b: &str| vec![node("a", "available"), node("b", b)];
@@ -183,11 +233,11 @@ mod tests {
         assert_eq!(known.replace(all("active"), at(start, 2)), Difference::default());
         let changed = known.replace(all("deleting"), at(start, 3));
         assert_eq!(changed, Difference { changed: vec!["b".into()], new: vec![] });
-        assert!(known.moves());
+        assert_eq!(known.moving(), 1);
         let gone = known.replace(vec![node("a", "available")], at(start, 4));
         assert_eq!(gone.changed, ["b"]);
         assert_eq!(known.find(Some("b"), "default~b"), Sight::Absent);
-        assert!(!known.moves());
+        assert_eq!(known.moving(), 0);
     }
 
     #[test]
@@ -200,7 +250,7 @@ mod tests {
         known.replace(vec![node("a", "available")], at(start, 2));
         assert_eq!(known.find(Some("a"), ""), Sight::Stale("a".into()));
         assert!(matches!(known.find(None, "default~b"), Sight::Node(_)));
-        assert!(known.moves());
+        assert_eq!(known.moving(), 1);
         let later = known.replace(vec![node("a", "deploying"), node("b", "enroll")], at(start, 4));
         assert_eq!(later.changed, ["a"]);
         assert!(matches!(known.find(Some("a"), ""), Sight::Node(_)));

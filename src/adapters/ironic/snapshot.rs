@@ -1,4 +1,5 @@
-//! Reads all nodes again and again, and wakes the hosts whose nodes have changed.
+//! Reads all nodes again and again, and those that were written last more often while something moves; and wakes the hosts whose nodes
+//! have changed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,7 +12,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::{
     client::Client,
-    known::{Known, Sight},
+    known::{Difference, Known, Sight},
     metrics::Metrics,
 };
 use crate::{
@@ -48,6 +49,8 @@ pub struct All {
 struct State {
     known: Known,
     was_read: bool,
+    /// Somebody waits for all to be read.
+    is_wanted: bool,
     /// The nodes that were new a moment ago and have no ports, by when they were first seen: Ironic makes those that it discovers before their ports.
     portless: HashMap<String, Instant>,
     /// When the last read that went well began.
@@ -77,13 +80,18 @@ impl Snapshot {
         // What is known when this ends is soon of the past.
         let _end = End(&self);
         loop {
-            let tick = self.read().await;
-            self.rest(tick).await;
+            let mut tick = self.read().await;
+            let due = tokio::time::Instant::now() + pacing::pause(Tick { moving: 0, ..tick });
+            while !self.rest(tick, due).await {
+                let Some(glance) = self.glance().await else { break };
+                tick = glance;
+            }
         }
     }
 
     /// Reads all nodes once; says how that went.
     pub async fn read(&self) -> Tick {
+        self.state().is_wanted = false;
         let began = Instant::now();
         let read = self.read_all(began).await;
         let took = began.elapsed();
@@ -107,7 +115,7 @@ impl Snapshot {
             }
         }
         self.reads.send_modify(|reads| *reads = reads.wrapping_add(1));
-        Tick { took, failures: state.failures, moves: state.known.moves() }
+        Tick { took, failures: state.failures, moving: state.known.moving() }
     }
 
     async fn read_all(&self, began: Instant) -> Result<(), Error> {
@@ -123,26 +131,44 @@ impl Snapshot {
             let ports = self.client.ports().await?;
             self.state().keep_ports(ports, began);
         }
-        let state = self.state();
-        let woken = difference.changed.iter().filter_map(|uuid| state.hosts.get(uuid));
-        for host in woken {
-            for listener in &state.listeners {
-                // Nobody listens any more.
-                let _ = listener.send(host.clone());
-            }
-        }
+        self.state().wake(&difference);
         Ok(())
     }
 
-    /// Pauses; a pause in which something was asked of a node is as short as if it had moved before.
-    async fn rest(&self, tick: Tick) {
+    /// Looks at the nodes that were written last, where that is much less than all. None if all have to be read: because it is not, or
+    /// did not do.
+    pub async fn glance(&self) -> Option<Tick> {
+        let count = {
+            let state = self.state();
+            if state.failures > 0 {
+                return None;
+            }
+            pacing::glance(state.known.moving(), state.known.all().count())?
+        };
+        let began = Instant::now();
+        // What is wrong is told when all are read.
+        let nodes = self.client.written_last(count).await.ok()?;
+        let took = began.elapsed();
+        let mut state = self.state();
+        let (difference, is_all) = state.known.renew(nodes, count, began);
+        let new = difference.new.iter().map(|uuid| (uuid.clone(), began));
+        state.portless.extend(new);
+        state.wake(&difference);
+        let does = is_all && difference.new.is_empty();
+        does.then(|| Tick { took, failures: 0, moving: state.known.moving() })
+    }
+
+    /// Pauses, and says whether all are to be read now; a pause in which something was asked of a node is as short as if it had moved before.
+    async fn rest(&self, tick: Tick, due: tokio::time::Instant) -> bool {
         let began = tokio::time::Instant::now();
-        let idle = tokio::time::sleep_until(began + pacing::pause(tick));
-        let busy = began + pacing::pause(Tick { moves: true, ..tick });
+        let busy = began + pacing::pause(Tick { moving: tick.moving.max(1), ..tick });
+        let busy = busy.min(due);
+        let end = if tick.moving > 0 { busy } else { due };
         tokio::select! {
-            () = idle => {}
+            () = tokio::time::sleep_until(end) => {}
             () = self.nudge.notified() => tokio::time::sleep_until(busy).await,
         }
+        tokio::time::Instant::now() >= due || self.state().is_wanted
     }
 
     /// Why nothing should be asked of Ironic now.
@@ -220,6 +246,7 @@ impl Snapshot {
         if is_new && self.was_read() {
             return;
         }
+        self.state().is_wanted = true;
         self.nudge.notify_one();
         // Nobody reads any more.
         let _ = reads.changed().await;
@@ -259,6 +286,16 @@ impl Drop for End<'_> {
 }
 
 impl State {
+    /// Wakes the hosts whose nodes have changed.
+    fn wake(&self, difference: &Difference) {
+        for host in difference.changed.iter().filter_map(|uuid| self.hosts.get(uuid)) {
+            for listener in &self.listeners {
+                // Nobody listens any more.
+                let _ = listener.send(host.clone());
+            }
+        }
+    }
+
     /// All ports, and whose have yet to come. Some nodes never have any.
     fn keep_ports(&mut self, ports: Vec<Port>, now: Instant) {
         self.known.replace_ports(ports);
