@@ -9,7 +9,10 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 use serde_json::{Value, json};
-use std::{fs, time::Duration};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 const HOST: &str = include_str!("../../tests/cel/baremetalhost.json");
 
@@ -166,6 +169,22 @@ impl Process {
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
         Ok(kibibytes / 1024.0)
     }
+}
+
+/// Waits until processes have done what they do when they start: nearly nothing for two seconds in a row, a minute at most.
+pub fn settle(processes: &[Process]) -> Result<()> {
+    let end = Instant::now() + Duration::from_mins(1);
+    let spent = || processes.iter().map(|it| it.cpu()).collect::<Result<Vec<_>>>();
+    let mut calm = 0;
+    while calm < 2 && Instant::now() < end {
+        let before = spent()?;
+        thread::sleep(Duration::from_secs(1));
+        let is_calm = |(before, after): (&Duration, &Duration)| {
+            after.saturating_sub(*before) < Duration::from_millis(50)
+        };
+        calm = if before.iter().zip(&spent()?).all(is_calm) { calm + 1 } else { 0 };
+    }
+    Ok(())
 }
 
 /// For how long this machine, if it is a virtual one, has wanted to run so far and was not, on all its cores together.

@@ -11,14 +11,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kube::{
     Api, Client,
     api::{
-        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-        PostParams,
+        ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
     },
 };
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
+    ops::Range,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -79,9 +79,9 @@ impl PlayedHosts {
     }
 
     /// Creates hosts, each with a Secret of its own: operators write to it.
-    pub fn create(&self, count: usize) -> Result<()> {
+    pub fn create(&self, numbers: Range<usize>) -> Result<()> {
         let secrets = self.api(("", "v1", "Secret"));
-        self.each(count, async |api: Api<DynamicObject>, number| {
+        self.each(numbers, async |api: Api<DynamicObject>, number| {
             let secret = json!({
                 "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name(number)},
                 "stringData": {"username": "root", "password": "calvin"},
@@ -106,12 +106,12 @@ impl PlayedHosts {
     /// Does something for each number, several at a time.
     fn each(
         &self,
-        count: usize,
+        numbers: Range<usize>,
         work: impl AsyncFn(Api<DynamicObject>, usize) -> Result<()>,
     ) -> Result<()> {
         let api = self.api(HOST);
         self.runtime.block_on(
-            stream::iter(0..count)
+            stream::iter(numbers)
                 .map(|number| work(api.clone(), number))
                 .buffer_unordered(AT_ONCE)
                 .try_collect(),
@@ -119,9 +119,9 @@ impl PlayedHosts {
     }
 
     /// Creates machines as Cluster API has them when they want infrastructure.
-    pub fn create_machines(&self, count: usize) -> Result<()> {
+    pub fn create_machines(&self, numbers: Range<usize>) -> Result<()> {
         let (api, cluster) = (self.api(MACHINE), &self.namespace);
-        self.each(count, async |_, number| {
+        self.each(numbers, async |_, number| {
             let machine = json!({
                 "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
                 "metadata": {"name": name(number), "labels": labels(cluster)},
@@ -138,19 +138,21 @@ impl PlayedHosts {
     }
 
     /// Creates their infrastructure, which is all that a provider waits for.
-    pub fn create_metal3_machines(&self, count: usize) -> Result<()> {
+    pub fn create_metal3_machines(&self, numbers: Range<usize>) -> Result<()> {
         let owners = self.runtime.block_on(self.api(MACHINE).list(&ListParams::default()))?;
-        let owners: Vec<DynamicObject> = owners.items;
+        let owners: BTreeMap<_, _> =
+            owners.items.into_iter().map(|it| (it.metadata.name, it.metadata.uid)).collect();
         let (api, cluster) = (self.api(METAL3_MACHINE), &self.namespace);
-        self.each(count, async |_, number| {
-            let owner = owners.get(number).context("there are fewer Machines")?;
+        self.each(numbers, async |_, number| {
+            let name = name(number);
+            let owner = owners.get(&Some(name.clone())).context("there are fewer Machines")?;
             let machine = json!({
                 "apiVersion": format!("{INFRASTRUCTURE}/v1beta2"), "kind": "Metal3Machine",
                 "metadata": {
-                    "name": owner.metadata.name, "labels": labels(cluster),
+                    "name": name, "labels": labels(cluster),
                     "ownerReferences": [{
                         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "controller": true,
-                        "name": owner.metadata.name, "uid": owner.metadata.uid,
+                        "name": name, "uid": owner,
                     }],
                 },
                 "spec": {"image": {
@@ -162,14 +164,6 @@ impl PlayedHosts {
             api.create(&PostParams::default(), &serde_json::from_value(machine)?).await?;
             Ok(())
         })
-    }
-
-    /// Deletes that again.
-    pub fn delete_metal3_machines(&self) -> Result<()> {
-        let parameters = (DeleteParams::default(), ListParams::default());
-        let api = self.api(METAL3_MACHINE);
-        self.runtime.block_on(api.delete_collection(&parameters.0, &parameters.1))?;
-        Ok(())
     }
 
     /// From now on images are written to hosts that are to have one, at once, and a Node comes up; and disks are given back. Where an operator
@@ -237,13 +231,7 @@ impl PlayedHosts {
         self.count("BareMetalHost", |host| host["spec"]["consumerRef"]["kind"] == "Metal3Machine")
     }
 
-    /// How many machines are there.
-    #[must_use]
-    pub fn machines(&self) -> usize {
-        self.count("Metal3Machine", |_| true)
-    }
-
-    /// How many of them are provisioned.
+    /// How many machines are provisioned.
     #[must_use]
     pub fn provisioned(&self) -> usize {
         self.count("Metal3Machine", |it| it["status"]["initialization"]["provisioned"] == true)

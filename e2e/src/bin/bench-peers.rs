@@ -9,7 +9,7 @@ use ironward_e2e::{
         admission::{self, Contender},
         engines,
         figures::Part,
-        hosts, machines, report,
+        hosts, machines, report, runs,
     },
     progress::say,
 };
@@ -49,7 +49,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     long_rounds: usize,
     /// How many hosts are created for each of them, one after the other, in a round.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 750)]
     creates: usize,
     /// How long as many as possible are created, in seconds.
     #[arg(long, default_value_t = 2)]
@@ -75,6 +75,9 @@ struct Arguments {
     /// For how long, in seconds.
     #[arg(long, default_value_t = 60)]
     rest: u64,
+    /// Whether the figures come to those of earlier runs, and it is said where they disagree; else they take their place.
+    #[arg(long)]
+    add: bool,
     /// Which of cargo's profiles Ironward is built with.
     #[arg(long, default_value = "release")]
     profile: String,
@@ -171,12 +174,17 @@ fn main() -> Result<()> {
     }
     for (which, name) in Which::ALL.into_iter().filter(|it| is_asked(it.0)) {
         let part = apart.within(|| measure(&arguments, which, &missing))??;
-        keep(name, &part)?;
         say(&format!("{name}: measured in {:.0} s", part.took));
+        let mut runs = if arguments.add { kept(name)? } else { Vec::new() };
+        runs.push(part);
+        if let Some(agreement) = runs::agreement(&runs) {
+            say(&format!("{name}: {agreement}"));
+        }
+        keep(name, &runs)?;
     }
-    let parts = Which::ALL.map(|(_, name)| kept(name).map(|part| Some((name, part?))));
+    let parts = Which::ALL.map(|(_, name)| anyhow::Ok((name, runs::together(&kept(name)?))));
     let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    let parts: Vec<_> = parts.into_iter().filter_map(|(name, it)| Some((name, it?))).collect();
     print!("{}", report::write(&arguments.guide, &machine()?, &parts)?);
     Ok(())
 }
@@ -203,17 +211,16 @@ fn file(name: &str) -> Result<PathBuf> {
     Ok(folder.join(format!("{name}.json")))
 }
 
-/// Keeps the figures, for a page that is written again without measuring all.
-fn keep(name: &str, part: &Part) -> Result<()> {
-    Ok(fs::write(file(name)?, serde_json::to_string_pretty(part)?)?)
+/// Keeps the figures of each run, for a page that is written again without measuring all.
+fn keep(name: &str, runs: &[Part]) -> Result<()> {
+    Ok(fs::write(file(name)?, serde_json::to_string_pretty(runs)?)?)
 }
 
-fn kept(name: &str) -> Result<Option<Part>> {
+fn kept(name: &str) -> Result<Vec<Part>> {
     match fs::read(file(name)?) {
         Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
             .with_context(|| format!("the figures of {name} cannot be read")),
-        Err(_) => Ok(None),
+        Err(_) => Ok(Vec::new()),
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Table {
     pub contenders: Vec<String>,
     /// What was measured.
     pub rows: Vec<Row>,
+    /// Whether ratios say something, which those of differences do not.
+    pub has_ratios: bool,
 }
 
 impl Table {
@@ -84,7 +86,13 @@ impl Table {
     #[must_use]
     pub fn new(caption: &str, contenders: &[&str]) -> Self {
         let contenders = contenders.iter().map(|it| (*it).to_owned()).collect();
-        Self { caption: caption.to_owned(), contenders, rows: Vec::new() }
+        Self { caption: caption.to_owned(), contenders, rows: Vec::new(), has_ratios: true }
+    }
+
+    /// One of differences, without rows.
+    #[must_use]
+    pub fn of_differences(caption: &str, contenders: &[&str]) -> Self {
+        Self { has_ratios: false, ..Self::new(caption, contenders) }
     }
 
     /// One row more.
@@ -97,7 +105,7 @@ impl Table {
     /// for all where they have not had as many.
     #[must_use]
     pub fn ratios(&self, row: &Row, contender: usize) -> Option<Samples> {
-        (self.contenders.get(contender)? != OWN).then_some(())?;
+        (self.has_ratios && self.contenders.get(contender)? != OWN).then_some(())?;
         let own = self.contenders.iter().position(|it| it == OWN)?;
         let (own, others) = (row.cells.get(own)?, row.cells.get(contender)?);
         if own.0.is_empty() || own.0.iter().any(|it| *it <= 0.0) {
@@ -194,8 +202,10 @@ pub struct Part {
     pub growths: Vec<Growth>,
     /// What is to be known of the figures; also who could not be measured, and why.
     pub remarks: Vec<String>,
-    /// How long it took, in seconds.
+    /// How long a run took, in seconds.
     pub took: f64,
+    /// In how many runs it was measured.
+    pub runs: usize,
 }
 
 #[cfg(test)]

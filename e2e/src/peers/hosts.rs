@@ -12,7 +12,7 @@ pub use at_rest::Rest;
 pub use counter::Asked;
 pub use part::part;
 
-use super::AT_ONCE;
+use super::{AT_ONCE, GARBAGE};
 use crate::{
     control_plane::{self, ControlPlane, Options as PlaneOptions},
     eventually::eventually,
@@ -187,7 +187,8 @@ struct Ground {
 
 impl Ground {
     fn new(profile: &str) -> Result<Self> {
-        let options = PlaneOptions { audit: true, ..PlaneOptions::default() };
+        let options =
+            PlaneOptions { audit: true, garbage: Some(GARBAGE), ..PlaneOptions::default() };
         let plane = ControlPlane::start_with(options)?;
         operators::install_host_kinds(&plane)?;
         // Ironward's webhooks want the others too, which are no part of this.

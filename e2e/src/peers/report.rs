@@ -37,7 +37,7 @@ This page is written by the program that measures:
 cargo bench-peers
 ```
 
-{machine} It took {minutes:.0} minutes, once the programs were built.
+{machine} A run took {minutes:.0} minutes, once the programs were built.
 
 How to read the tables: a cell has the median of all turns, and how many times Ironward's figure that is, which is the median of the ratios of each turn: both had the same
 machine then. In parentheses is between what the median is with a probability of 95 % at least, or the least and the most of fewer than nine turns. A ratio in **bold** is one
@@ -47,12 +47,15 @@ where Ironward is behind; after a ~ nobody is ahead, for the ratios are on both 
 }
 
 fn markdown(name: &str, part: &Part, images: &Path) -> Result<String> {
-    let mut text = format!("\n## {}\n\n{}\n", part.title, part.about.trim());
+    let runs = if part.runs == 1 { "One run.".to_owned() } else { format!("{} runs.", part.runs) };
+    let mut text = format!("\n## {}\n\n{} {runs}\n", part.title, part.about.trim());
     for (number, table) in part.tables.iter().enumerate() {
         write!(text, "\n### {}\n\n{}", table.caption, tabular(table))?;
-        let file = format!("benchmarks-{name}-{number}.svg");
-        fs::write(images.join(&file), picture::bars(table))?;
-        writeln!(text, "\n![{}, as bars](images/{file})", table.caption)?;
+        if table.has_ratios {
+            let file = format!("benchmarks-{name}-{number}.svg");
+            fs::write(images.join(&file), picture::bars(table))?;
+            writeln!(text, "\n![{}, as bars](images/{file})", table.caption)?;
+        }
     }
     if !part.growths.is_empty() {
         text.push_str("\n### Growth\n\n");
@@ -174,6 +177,7 @@ mod tests {
             growths: vec![growth],
             remarks: vec!["Gatekeeper could not be built: no compiler".to_owned()],
             took: 90.0,
+            runs: 2,
         }
     }
 
@@ -183,7 +187,8 @@ mod tests {
         write(folder.path(), "Two cores.", &[("admission", part())]).unwrap();
         let page = fs::read_to_string(folder.path().join("benchmarks.md")).unwrap();
         for expected in [
-            "It took 2 minutes",
+            "A run took 2 minutes",
+            "As it is. 2 runs.",
             "| p99, ms | 1.00, 0.33 × | 3.00 (2.00 to 4.00) | 9.00, 3.00 × |",
             // Now it is ahead, now behind.
             "| p50, ms | – | 3.00 (2.00 to 4.00) | 3.00 (1.00 to 5.00), ~ 0.88 (0.50 to 1.25) × |",

@@ -84,6 +84,18 @@ impl Contender {
         }
     }
 
+    /// Whether it is a webhook with the same rules, or with as many.
+    fn is_webhook(self) -> bool {
+        match self {
+            Self::Accepting
+            | Self::Ironward
+            | Self::Kyverno
+            | Self::Gatekeeper
+            | Self::BaremetalOperator => true,
+            Self::Nothing | Self::InTree | Self::Shipped => false,
+        }
+    }
+
     fn provide(self) -> Result<()> {
         match self {
             Self::Kyverno => kyverno::provide(),
@@ -143,7 +155,7 @@ impl Plan {
 
     /// The same where the API server is as it comes.
     fn small_part(&self) -> usize {
-        (self.creates / 10).max(1)
+        (self.creates / 8).max(1)
     }
 
     /// Just enough to see that all of it still works, with those who are built in a minute.
@@ -225,10 +237,10 @@ struct All {
 const WARM_UP: usize = 20;
 /// Parts of a round of creates whose times are told apart: a machine that others share is now and then slow for a while, and the part in
 /// the middle is not touched by that.
-const PARTS: usize = 4;
+const PARTS: usize = 3;
 /// For how long one of them is at its limit before it is another's turn, in milliseconds.
 const SLICE: u64 = 500;
-/// So much garbage that the API server clears up once in some thousand requests and not in some hundred, as where it uses gigabytes.
+/// So much garbage that the API server clears up once in some thousand requests and not in some hundred.
 const GARBAGE: u16 = 1600;
 
 /// Builds and downloads ahead what takes long, and says of whom that was not possible and why.
@@ -341,7 +353,7 @@ impl<'a> Stage<'a> {
         }
         self.bench.ensure_apart(&judges)?;
         let processes: Vec<_> = judges.iter().filter_map(|it| Some(it.engine()?.0)).collect();
-        settle(&processes)?;
+        load::settle(&processes)?;
         Ok(judges)
     }
 
@@ -473,22 +485,6 @@ impl Spent {
             server_cpu: per_thousand(self.server_cpu),
         }
     }
-}
-
-/// Waits until processes have done what they do when they start: nearly nothing for two seconds in a row, a minute at most.
-fn settle(processes: &[Process]) -> Result<()> {
-    let end = Instant::now() + Duration::from_mins(1);
-    let spent = || processes.iter().map(|it| it.cpu()).collect::<Result<Vec<_>>>();
-    let mut calm = 0;
-    while calm < 2 && Instant::now() < end {
-        let before = spent()?;
-        thread::sleep(Duration::from_secs(1));
-        let is_calm = |(before, after): (&Duration, &Duration)| {
-            after.saturating_sub(*before) < Duration::from_millis(50)
-        };
-        calm = if before.iter().zip(&spent()?).all(is_calm) { calm + 1 } else { 0 };
-    }
-    Ok(())
 }
 
 /// Has Ironward built ahead, and downloads the kinds that all of them work with.

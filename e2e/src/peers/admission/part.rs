@@ -1,10 +1,7 @@
 //! What was measured of admission, for the page.
 
 use super::{All, Alone, Contender, GARBAGE, PARTS, Plan, Round, Times, askers::AT_ONCE};
-use crate::peers::{
-    figures::{Better, Growth, Part, Samples, Table},
-    report::with_spread,
-};
+use crate::peers::figures::{Better, Growth, Part, Samples, Table};
 use std::collections::BTreeMap;
 
 /// The tables of all of them.
@@ -69,7 +66,8 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
     row("memory after that", "MiB", Better::Less, |it| of_alone(it, |it| it.memory));
 
     let growths = growths(plan, contenders, &all);
-    let mut remarks = remarks(&all.undisturbed);
+    let differences = differences(contenders, &all.undisturbed);
+    let mut remarks = remarks();
     remarks.extend(all.remarks);
     Part {
         title: "Admission".to_owned(),
@@ -84,10 +82,11 @@ pub(super) fn part(plan: &Plan, contenders: &[Contender], all: All) -> Part {
             plan.rounds * PARTS,
             plan.seconds
         ),
-        tables: vec![through, alone],
+        tables: vec![through, alone, differences],
         growths,
         remarks,
         took: 0.0,
+        runs: 1,
     }
 }
 
@@ -136,26 +135,33 @@ fn growths(plan: &Plan, contenders: &[Contender], all: &All) -> Vec<Growth> {
     ]
 }
 
-fn remarks(undisturbed: &BTreeMap<Contender, Vec<Times>>) -> Vec<String> {
-    let mut remarks = vec![
-        "`nothing` is the API server without anybody who judges; what the others take is on top of that. `in-tree` is judged inside the API server, \
-         whose CPU it takes.".to_owned(),
-        "baremetal-operator's rules are its own and cannot be changed: it does other work than the rest.".to_owned(),
-        "Memory is what the process holds (RSS), pages of its program file among it.".to_owned(),
-    ];
-    // Part by part: in each of them both had the same machine.
-    let added = |who: Contender, figure: fn(&Times) -> f64| {
-        let (own, in_tree) = (undisturbed.get(&who)?, undisturbed.get(&Contender::InTree)?);
-        let added = own.iter().zip(in_tree).map(|(own, in_tree)| figure(own) - figure(in_tree));
-        with_spread(&Samples(added.collect()))
+/// What others take on top of in-tree policy, part by part: in each of them all had the same machine.
+fn differences(contenders: &[Contender], undisturbed: &BTreeMap<Contender, Vec<Times>>) -> Table {
+    let webhooks: Vec<_> = contenders.iter().filter(|it| it.is_webhook()).collect();
+    let names: Vec<_> = webhooks.iter().map(|it| it.name()).collect();
+    let mut table = Table::of_differences("More than in-tree policy takes", &names);
+    let of = |who: Contender, figure: fn(&Times) -> f64| {
+        let both = undisturbed.get(&who).zip(undisturbed.get(&Contender::InTree));
+        let pairs = both.into_iter().flat_map(|(who, in_tree)| who.iter().zip(in_tree));
+        pairs.map(|(who, in_tree)| figure(who) - figure(in_tree)).collect::<Vec<_>>()
     };
-    let both = |who| Some((added(who, |it| it.p50)?, added(who, |it| it.p99)?));
-    if let (Some(own), Some(call)) = (both(Contender::Ironward), both(Contender::Accepting)) {
-        remarks.push(format!(
-            "To what in-tree policy takes Ironward adds, in ms, {} at p50 and {} at p99. A webhook that looks at nothing and accepts everything adds {} and {}: that is the \
-             call, most of which the API server spends.",
-            own.0, own.1, call.0, call.1
-        ));
+    let figures: [(&str, fn(&Times) -> f64); 2] =
+        [("a create, p50", |it| it.p50), ("a create, p99", |it| it.p99)];
+    for (what, figure) in figures {
+        let cells = webhooks.iter().map(|it| of(**it, figure)).collect();
+        table.row(what, "ms", Better::Less, cells);
     }
-    remarks
+    table
+}
+
+fn remarks() -> Vec<String> {
+    [
+        "`nothing` is the API server without anybody who judges; what the others take is on top of that. `in-tree` is judged inside the API server, \
+         whose CPU it takes.",
+        "`nothing, by a webhook` looks at nothing and accepts everything: that is what the call alone takes, most of which the API server spends.",
+        "baremetal-operator's rules are its own and cannot be changed: it does other work than the rest.",
+        "Memory is what the process holds (RSS), pages of its program file among it.",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }

@@ -6,7 +6,9 @@ use super::{
     CONTENDERS, Contender, Ground, NAMESPACE, Nodes, Plan, Rack, Run, Step, copies::HOST,
     counter::since, spec,
 };
-use crate::{eventually::eventually, fleet, load, node::apart::Apart, progress::Progress};
+use crate::{
+    eventually::eventually, fleet, load, node::apart::Apart, progress::Progress, requests::Requests,
+};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 use std::{
@@ -44,8 +46,9 @@ pub struct Rest {
 /// What it took to start and to look at each host once.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Requests to the API server.
-    pub api_requests: usize,
+    /// Requests to the API server that ask for something. Nothing is written about a host to which nothing happens; what is written then is the
+    /// claims of hosts that have come behind its back, once.
+    pub api_reads: usize,
     /// Processor time of the operator.
     pub cpu: Duration,
 }
@@ -60,7 +63,7 @@ impl Rest {
     /// Requests to the API server in an hour.
     #[must_use]
     pub fn api_requests_per_hour(&self) -> f64 {
-        let looks = self.look.map_or(0.0, |it| load::number(it.api_requests) * LOOKS);
+        let looks = self.look.map_or(0.0, |it| load::number(it.api_reads) * LOOKS);
         self.per_hour(load::number(self.step.api_requests)) + looks
     }
 
@@ -153,12 +156,15 @@ impl Fleet {
         rack.counter.forget();
         let before = (rack.counter.asked(), ground.requests_of(&user)?);
         let run = Run::start(&ground, contender, &rack)?;
-        let requests = || anyhow::Ok(run.api_requests()?.since(before.1).all);
+        let reads = || {
+            let Requests { all, writes } = run.api_requests()?.since(before.1);
+            anyhow::Ok(all - writes)
+        };
         match contender {
             // A host and its Secret.
             Contender::Ironward => {
                 run.until(|| Ok(rack.counter.told_of()), all)?;
-                run.until_every(GLANCE, || Ok(requests()? / 2), all)?;
+                run.until_every(GLANCE, || Ok(reads()? / 2), all)?;
             }
             // Beside all else it asks for the firmware of each, and writes a FirmwareSchema each time; later it does so every five minutes.
             Contender::BaremetalOperator => {
@@ -171,7 +177,7 @@ impl Fleet {
         }
         thread::sleep(contender.settling());
         let process = load::Process::of(run.process.id());
-        let look = Look { api_requests: requests()?, cpu: process.cpu()? };
+        let look = Look { api_reads: reads()?, cpu: process.cpu()? };
         progress.done();
         meeting.meet()?;
 
