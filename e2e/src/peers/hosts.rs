@@ -187,8 +187,7 @@ struct Ground {
 
 impl Ground {
     fn new(profile: &str) -> Result<Self> {
-        let options =
-            PlaneOptions { audit: true, garbage: Some(GARBAGE), ..PlaneOptions::default() };
+        let options = PlaneOptions { audit: true, garbage: Some(GARBAGE) };
         let plane = ControlPlane::start_with(options)?;
         operators::install_host_kinds(&plane)?;
         // Ironward's webhooks want the others too, which are no part of this.

@@ -205,8 +205,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     /// With everything in place but hosts and machines.
     fn new(plan: &'a Plan, provider: Provider, under: Hosts) -> Result<Self> {
-        let options =
-            PlaneOptions { audit: true, garbage: Some(GARBAGE), ..PlaneOptions::default() };
+        let options = PlaneOptions { audit: true, garbage: Some(GARBAGE) };
         let plane = ControlPlane::start_with(options)?;
         cluster_api::install_kinds(&plane)?;
         operators::install_own_kinds(&plane)?;
@@ -337,7 +336,7 @@ fn start(
                 Hosts::Simulated => None,
             };
             let profile = Some(plan.profile.clone());
-            let options = Options { profile, flags, policy_dir, ..Options::default() };
+            let options = Options { policy_dir, profile, flags, ..Options::default() };
             let ironward = Ironward::start_with(plane, &options)?;
             ironward.wait_until_ready()?;
             ironward.wait_until_in_force(plane)?;

@@ -51,17 +51,17 @@ pub fn agreement(runs: &[Part]) -> Option<String> {
     let (last, before) = runs.split_last()?;
     let pairs = pairs(&together(before)?, last);
     let apart: Vec<_> = pairs.iter().filter(|it| it.are_apart()).collect();
-    let mut said = format!(
-        "Of {} ratios of the last run {} agree with those before: what is between them and the others is within the spread, or within {:.0} % where it is that of fewer than nine turns.",
+    let said = format!(
+        "Of {} ratios of the last run {} agree with those of the runs before: their spreads touch, or are within {:.0} % of each other where they are of fewer than nine turns.",
         pairs.len(),
         pairs.len() - apart.len(),
         TOLERANCE * 100.0
     );
-    if !apart.is_empty() {
-        let apart: Vec<_> = apart.into_iter().map(Pair::said).collect();
-        said.push_str(&format!(" Apart are: {}.", apart.join("; ")));
+    if apart.is_empty() {
+        return Some(said);
     }
-    Some(said)
+    let apart: Vec<_> = apart.into_iter().map(Pair::said).collect();
+    Some(format!("{said} Apart are: {}.", apart.join("; ")))
 }
 
 /// The ratios of one thing in earlier runs and in a later one.
