@@ -123,8 +123,7 @@ impl Snapshot {
         let (difference, any_portless) = {
             let mut state = self.state();
             let difference = state.known.replace(nodes, began);
-            let new = difference.new.iter().map(|uuid| (uuid.clone(), began));
-            state.portless.extend(new);
+            state.await_ports(&difference, began);
             (difference, !state.portless.is_empty())
         };
         if any_portless {
@@ -151,8 +150,7 @@ impl Snapshot {
         let took = began.elapsed();
         let mut state = self.state();
         let (difference, is_all) = state.known.renew(nodes, count, began);
-        let new = difference.new.iter().map(|uuid| (uuid.clone(), began));
-        state.portless.extend(new);
+        state.await_ports(&difference, began);
         state.wake(&difference);
         let does = is_all && difference.new.is_empty();
         does.then(|| Tick { took, failures: 0, moving: state.known.moving() })
@@ -294,6 +292,11 @@ impl State {
                 let _ = listener.send(host.clone());
             }
         }
+    }
+
+    /// Nodes that are new have ports that are to be read.
+    fn await_ports(&mut self, difference: &Difference, now: Instant) {
+        self.portless.extend(difference.new.iter().map(|uuid| (uuid.clone(), now)));
     }
 
     /// All ports, and whose have yet to come. Some nodes never have any.
