@@ -49,7 +49,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     long_rounds: usize,
     /// How many hosts are created for each of them, one after the other, in a round.
-    #[arg(long, default_value_t = 750)]
+    #[arg(long, default_value_t = 1000)]
     creates: usize,
     /// How long as many as possible are created, in seconds.
     #[arg(long, default_value_t = 2)]

@@ -155,7 +155,7 @@ impl Plan {
 
     /// The same where the API server is as it comes.
     fn small_part(&self) -> usize {
-        (self.creates / 8).max(1)
+        (self.creates / 10).max(1)
     }
 
     /// Just enough to see that all of it still works, with those who are built in a minute.
@@ -237,7 +237,7 @@ struct All {
 const WARM_UP: usize = 20;
 /// Parts of a round of creates whose times are told apart: a machine that others share is now and then slow for a while, and the part in
 /// the middle is not touched by that.
-const PARTS: usize = 3;
+const PARTS: usize = 4;
 /// For how long one of them is at its limit before it is another's turn, in milliseconds.
 const SLICE: u64 = 500;
 /// So much garbage that the API server clears up once in some thousand requests and not in some hundred.
