@@ -96,6 +96,9 @@ const FIELDS: &str = "uuid,name,provision_state,target_provision_state,power_sta
     raid_interface,vendor_interface,driver_info,properties,instance_info,extra,target_raid_config,\
     network_data";
 
+/// As many as Ironic gives in one answer.
+pub const PAGE: usize = 1000;
+
 /// The `fields=` of a request for nodes: what we do not read need not be sent.
 #[must_use]
 pub fn fields(version: Version) -> String {

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use super::node::PAGE;
+
 /// While something moves.
 const FAST: Duration = Duration::from_secs(2);
 /// While nothing does: machines that are switched on by hand, and nodes that others make, are seen
@@ -15,8 +17,6 @@ const SLOWEST: Duration = Duration::from_mins(2);
 const PATIENCE: u32 = 4;
 /// No fewer of the nodes that were written last are looked at, for others have nodes written, too.
 const FEWEST: usize = 50;
-/// As many as Ironic gives in one answer.
-const MOST: usize = 1000;
 
 /// What the pace depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn pause(tick: Tick) -> Duration {
 #[must_use]
 pub fn glance(moving: usize, all: usize) -> Option<usize> {
     let count = moving.saturating_mul(2).max(FEWEST);
-    (moving > 0 && count <= MOST && count <= all / 2).then_some(count)
+    (moving > 0 && count <= PAGE && count <= all / 2).then_some(count)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::{
 
 /// The packages of the lock ask for it.
 const OLDEST: (u32, u32) = (3, 11);
-/// The distribution's own first: it is compiled by what a profile of it says, and Ironic takes a third less of the processor with it than
-/// with one that somebody has compiled in a hurry. A system whose `python3` is too old may have a newer one beside it.
+/// The distribution's own first: it is compiled by what a profile of it says, which those of version managers often are not, and Ironic takes
+/// a tenth less of the processor with it. A system whose `python3` is too old may have a newer one beside it.
 const PROGRAMS: [&str; 6] =
     ["/usr/bin/python3", "python3", "python3.11", "python3.12", "python3.13", "python3.14"];
 const PROBE: &str = "

@@ -19,7 +19,7 @@ use super::{
 use crate::ironic::{
     error::{Error, Kind},
     inventory::Inventory,
-    node::{Node, Port, fields},
+    node::{Node, PAGE, Port, fields},
     patch::Patch,
     power::PowerTarget,
     redact::{redact, secrets_in},
@@ -27,8 +27,6 @@ use crate::ironic::{
     version::{Version, negotiate},
 };
 
-/// As many as Ironic gives in one answer.
-const PAGE: usize = 1000;
 const VERSION_HEADER: &str = "X-OpenStack-Ironic-API-Version";
 
 /// Speaks with one Ironic.
