@@ -46,11 +46,10 @@ impl Reconciler {
         } else {
             (Ok(ConfigDrive::default()), None)
         };
-        let hardware_data = if status.hardware.is_none() && state != State::Inspecting {
-            self.hardware_data(&host, read).await?
-        } else {
-            None
-        };
+        // Who leaves needs none, and while it is inspected we find out for ourselves.
+        let is_leaving = host.metadata.deletion_timestamp.is_some();
+        let is_due = status.hardware.is_none() && state != State::Inspecting && !is_leaving;
+        let hardware_data = if is_due { self.hardware_data(&host, read).await? } else { None };
         let duplicate_of = match &self.occupants {
             Some(occupants) if status.provisioning.id.is_empty() => {
                 occupants.wait_until_ready().await?;

@@ -16,6 +16,8 @@ mod metrics;
 mod on_behalf;
 mod provisioner;
 mod snapshot;
+#[cfg(test)]
+mod testing;
 
 pub use client::Client;
 pub use connection::{Login, Settings, TlsFiles};

@@ -75,17 +75,32 @@ impl Snapshot {
         }
     }
 
-    /// Reads for as long as it runs. One read ends before the next begins, whatever it takes.
+    /// Reads for as long as it runs. One read of all ends before the next begins, whatever it takes; nobody whose node moves waits for it where
+    /// few of many do.
     pub async fn keep_read(self: Arc<Self>) {
         // What is known when this ends is soon of the past.
         let _end = End(&self);
         loop {
-            let mut tick = self.read().await;
-            let due = tokio::time::Instant::now() + pacing::pause(Tick { moving: 0, ..tick });
-            while !self.rest(tick, due).await {
-                let Some(glance) = self.glance().await else { break };
-                tick = glance;
+            let tick = self.beside_glances(self.read()).await;
+            self.beside_glances(self.rest(tick)).await;
+        }
+    }
+
+    /// Does something, and meanwhile looks at what was written last.
+    async fn beside_glances<T>(&self, work: impl Future<Output = T>) -> T {
+        let glances = async {
+            let mut took = Duration::ZERO;
+            loop {
+                let pause = pacing::pause(Tick { took, failures: 0, moving: 1 });
+                tokio::time::sleep(pause).await;
+                let began = Instant::now();
+                self.glance().await;
+                took = began.elapsed();
             }
+        };
+        tokio::select! {
+            done = work => done,
+            () = glances => unreachable!("it has no end"),
         }
     }
 
@@ -134,39 +149,46 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Looks at the nodes that were written last, where that is much less than all. None if all have to be read: because it is not, or
-    /// did not do.
-    pub async fn glance(&self) -> Option<Tick> {
+    /// Looks at the nodes that were written last, where something moves and that is much less than all; and sees to it that all are read
+    /// if it does not do. Says whether it did.
+    pub async fn glance(&self) -> bool {
         let count = {
             let state = self.state();
-            if state.failures > 0 {
-                return None;
-            }
-            pacing::glance(state.known.moving(), state.known.all().count())?
+            let count = pacing::glance(state.known.moving(), state.known.all().count());
+            count.filter(|_| state.failures == 0)
         };
+        let Some(count) = count else { return false };
         let began = Instant::now();
-        // What is wrong is told when all are read.
-        let nodes = self.client.written_last(count).await.ok()?;
-        let took = began.elapsed();
+        let nodes = self.client.written_last(count).await;
         let mut state = self.state();
-        let (difference, is_all) = state.known.renew(nodes, count, began);
-        state.await_ports(&difference, began);
-        state.wake(&difference);
-        let does = is_all && difference.new.is_empty();
-        does.then(|| Tick { took, failures: 0, moving: state.known.moving() })
+        let does = match nodes {
+            Ok(nodes) => {
+                let (difference, is_all) = state.known.renew(nodes, count, began);
+                state.await_ports(&difference, began);
+                state.wake(&difference);
+                is_all && difference.new.is_empty()
+            }
+            // What is wrong is told when all are read.
+            Err(_) => false,
+        };
+        state.is_wanted |= !does;
+        drop(state);
+        // More may move now than it can show.
+        self.nudge.notify_one();
+        does
     }
 
-    /// Pauses, and says whether all are to be read now; a pause in which something was asked of a node is as short as if it had moved before.
-    async fn rest(&self, tick: Tick, due: tokio::time::Instant) -> bool {
+    /// Waits until all are to be read again. Something may be asked of a node meanwhile.
+    async fn rest(&self, tick: Tick) {
         let began = tokio::time::Instant::now();
-        let busy = began + pacing::pause(Tick { moving: tick.moving.max(1), ..tick });
-        let busy = busy.min(due);
-        let end = if tick.moving > 0 { busy } else { due };
-        tokio::select! {
-            () = tokio::time::sleep_until(end) => {}
-            () = self.nudge.notified() => tokio::time::sleep_until(busy).await,
+        loop {
+            let moving = self.state().moving_unseen();
+            let end = began + pacing::pause(Tick { moving, ..tick });
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return,
+                () = self.nudge.notified() => {}
+            }
         }
-        tokio::time::Instant::now() >= due || self.state().is_wanted
     }
 
     /// Why nothing should be asked of Ironic now.
@@ -284,6 +306,14 @@ impl Drop for End<'_> {
 }
 
 impl State {
+    /// How many nodes move that only a read of all shows, or one if somebody waits for that.
+    fn moving_unseen(&self) -> usize {
+        let moving = self.known.moving();
+        let is_glanced_at = pacing::glance(moving, self.known.all().count()).is_some();
+        let unseen = if is_glanced_at { 0 } else { moving };
+        unseen.max(self.is_wanted.into())
+    }
+
     /// Wakes the hosts whose nodes have changed.
     fn wake(&self, difference: &Difference) {
         for host in difference.changed.iter().filter_map(|uuid| self.hosts.get(uuid)) {
@@ -321,3 +351,73 @@ const PORTS_FOLLOW: Duration = Duration::from_mins(1);
 
 /// When to look again at something that moves, if nobody is woken before.
 pub(super) const POLL: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        thread,
+    };
+
+    use prometheus_client::registry::Registry;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::adapters::ironic::testing::{answer, serve};
+
+    fn page(of: impl Iterator<Item = usize>, state: &str) -> String {
+        let node = |number: usize| json!({"uuid": number.to_string(), "provision_state": state});
+        json!({"nodes": of.map(node).collect::<Vec<Value>>()}).to_string()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nobody_whose_node_moves_waits_for_a_read_of_all() {
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        let client = serve(move |request, connection| {
+            if request.contains("sort_key=updated_at") {
+                answer(connection, "200 OK", &page(0..50, "deploying"));
+            } else if request.starts_with("GET /v1/ports") {
+                answer(connection, "200 OK", r#"{"ports": []}"#);
+            } else if counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                answer(connection, "200 OK", &page(0..100, "available"));
+            } else {
+                // As one of a hundred thousand nodes.
+                thread::park();
+            }
+        });
+        let metrics = Metrics::new(&mut Registry::default());
+        let snapshot = Snapshot::new(Arc::new(client), metrics);
+        snapshot.read().await;
+        let host = Identity { uid: "a".into(), namespace: "lab".into(), name: "a".into() };
+        let mut changes = snapshot.changes();
+        assert!(matches!(snapshot.find(&host, Some("7"), ""), Sight::Node(_)));
+        snapshot.outdate("7");
+        tokio::select! {
+            woken = changes.next() => assert_eq!(woken, Some(host)),
+            tick = snapshot.beside_glances(snapshot.read()) => panic!("all were read: {tick:?}"),
+        }
+        assert_eq!(reads.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn what_is_glanced_at_hurries_no_read_of_all_unless_somebody_waits_for_it() {
+        let mut state = State::default();
+        let node = |number: usize, is_moving: bool| -> Node {
+            let state = if is_moving { "deploying" } else { "available" };
+            let node = json!({"uuid": number.to_string(), "provision_state": state});
+            serde_json::from_value(node).unwrap()
+        };
+        let mut unseen = |moving: usize, is_wanted: bool| {
+            let nodes = (0..100).map(|number| node(number, number < moving)).collect();
+            state.known.replace(nodes, Instant::now());
+            state.is_wanted = is_wanted;
+            state.moving_unseen()
+        };
+        assert_eq!(unseen(0, false), 0);
+        assert_eq!(unseen(1, false), 0);
+        assert_eq!(unseen(26, false), 26);
+        assert_eq!(unseen(0, true), 1);
+        assert_eq!(unseen(1, true), 1);
+    }
+}

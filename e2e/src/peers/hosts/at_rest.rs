@@ -46,8 +46,7 @@ pub struct Rest {
 /// What it took to start and to look at each host once.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Requests to the API server that ask for something. Nothing is written about a host to which nothing happens; what is written then is the
-    /// claims of hosts that have come behind its back, once.
+    /// Requests to the API server that ask for something. Nothing is written about a host to which nothing happens.
     pub api_reads: usize,
     /// Processor time of the operator.
     pub cpu: Duration,
@@ -147,7 +146,7 @@ impl Fleet {
         let progress = Progress::start(&format!("{}: making them of one", self.name()));
         ground.objects.copy(&rack.ironic, first, others)?;
         ground.until_seen(all)?;
-        let (nodes, past) = (rack.nodes()?, ground.past());
+        let (nodes, past, claims) = (rack.nodes()?, ground.past(), ground.objects.claims()?);
         ensure!(nodes.len() == all, "{} nodes were made of one, and not {all}", nodes.len());
         progress.done();
         meeting.meet()?;
@@ -192,6 +191,7 @@ impl Fleet {
         let now = rack.nodes()?;
         let changed = changed(&nodes, &now);
         ensure!(changed.is_empty(), "nodes have changed: {:#?}", &changed[..changed.len().min(3)]);
+        ensure!(ground.objects.claims()? == claims, "the claims are not those that were copied");
         meeting.meet()?;
 
         meeting.wait_for_turn(turn)?;

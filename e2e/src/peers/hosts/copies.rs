@@ -4,6 +4,7 @@
 use crate::{control_plane::ControlPlane, fleet::Member, ironic::Ironic, watched::Kind};
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
+use ironward::uniqueness::{KEY, POLICY, lease_name};
 use kube::{
     Api, Client, ResourceExt,
     api::{
@@ -12,11 +13,12 @@ use kube::{
     },
 };
 use serde_json::{Value, json};
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 use tokio::runtime::Runtime;
 
 pub(super) const HOST: Kind = ("metal3.io", "v1alpha1", "BareMetalHost");
 const SECRET: Kind = ("", "v1", "Secret");
+const LEASE: Kind = ("coordination.k8s.io", "v1", "Lease");
 
 /// What an operator keeps for a host under the name of the host.
 const KEPT: [Kind; 3] = [
@@ -26,11 +28,7 @@ const KEPT: [Kind; 3] = [
 ];
 
 /// What else is left behind in the namespace.
-const LEFT: [Kind; 3] = [
-    ("metal3.io", "v1alpha1", "FirmwareSchema"),
-    ("coordination.k8s.io", "v1", "Lease"),
-    ("", "v1", "Event"),
-];
+const LEFT: [Kind; 3] = [("metal3.io", "v1alpha1", "FirmwareSchema"), LEASE, ("", "v1", "Event")];
 
 /// As many as a few clients make at a time.
 const AT_ONCE: usize = 16;
@@ -86,7 +84,19 @@ impl Objects {
                 kept.push((kind, serde_json::to_value(object)?));
             }
         }
-        Ok(Pattern { member, host, secret, kept })
+        let claims = self.leases_of_keys().await?.into_iter().map(serde_json::to_value);
+        let claims = claims.collect::<Result<_, _>>()?;
+        Ok(Pattern { member, host, secret, kept, claims })
+    }
+
+    async fn leases_of_keys(&self) -> Result<Vec<DynamicObject>> {
+        Ok(self.api(LEASE).list(&ListParams::default().labels(POLICY)).await?.items)
+    }
+
+    /// What Ironward keeps so that no two hosts have the same address.
+    pub fn claims(&self) -> Result<BTreeSet<String>> {
+        let leases = self.runtime.block_on(self.leases_of_keys())?;
+        Ok(leases.iter().map(ResourceExt::name_any).collect())
     }
 
     /// Gives back what differs.
@@ -131,6 +141,10 @@ impl Objects {
             if !status.is_null() {
                 self.set_status(*kind, &to.name, status).await?;
             }
+        }
+        for claim in &pattern.claims {
+            let claim = claim_of(copy_of(claim, &words)?)?;
+            self.api(LEASE).create(&create, &claim).await?;
         }
         Ok(words)
     }
@@ -183,6 +197,7 @@ struct Pattern<'a> {
     host: Value,
     secret: Value,
     kept: Vec<(Kind, Value)>,
+    claims: Vec<Value>,
 }
 
 /// The id of its system at the BMC, by which Ironic knows it.
@@ -202,6 +217,14 @@ fn copy_of(object: &Value, words: &Words) -> Result<Value> {
         metadata.remove(field);
     }
     Ok(copy)
+}
+
+/// A claim under the name of the key that it is for now.
+fn claim_of(copy: Value) -> Result<DynamicObject> {
+    let mut claim: DynamicObject = serde_json::from_value(copy)?;
+    let said = |name: &str| claim.annotations().get(name).context("a claim that says little");
+    claim.metadata.name = Some(lease_name(said(POLICY)?, said(KEY)?));
+    Ok(claim)
 }
 
 #[cfg(test)]
